@@ -90,7 +90,7 @@ macro_rules! engine {
         impl $name {
             fn answer(decision: &$core::Decision) -> $crate::engine::Answer {
                 $crate::engine::Answer {
-                    granted: decision.granted(),
+                    granted: decision.is_granted(),
                     charged: decision.charged,
                     limit: decision.limit,
                     remaining: decision.remaining,

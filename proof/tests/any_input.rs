@@ -108,9 +108,9 @@ fn no_input_panics_and_no_answer_contradicts_itself() {
                 asked.remaining <= limit.capacity() && decision.remaining <= limit.capacity(),
                 "case {case}"
             );
-            assert!(decision.granted() || decision.charged == 0, "case {case}: {decision:?}");
-            assert!(asked.granted() || asked.remaining < cost, "case {case}: {asked:?} of {cost}");
-            granted += u64::from(decision.granted());
+            assert!(decision.is_granted() || decision.charged == 0, "case {case}: {decision:?}");
+            assert!(asked.is_granted() || asked.remaining < cost, "case {case}: {asked:?} of {cost}");
+            granted += u64::from(decision.is_granted());
         }
         let hits = [Mode::Enforced, Mode::Shadow, Mode::Enforced].map(|mode| Hit {
             target: usize::try_from(random.below(3)).unwrap_or(0),

@@ -62,7 +62,7 @@ fn gcra_is_a_timetable_of_arrivals() {
             let limit = Limit::Gcra(quota);
             last = Some(Core::act(&limit, &mut key.clone(), now, Act::Charge(cost)));
             let (change, decision) = decide(&limit, key.as_ref(), Micros::new(now), cost);
-            assert_eq!(decision.granted(), granted, "case {case}: {cost} at {now}, {spec:?}");
+            assert_eq!(decision.is_granted(), granted, "case {case}: {cost} at {now}, {spec:?}");
             refused += u64::from(!granted);
             change.apply(&mut key);
             if granted {

@@ -31,7 +31,7 @@ pub(crate) fn run(what: &str, granting: bool, limit: u64, n: u64) -> Result<Done
             "three" => limiter.try_charge(&[limits[0].hit(key), limits[1].hit(key), limits[2].hit(key)]),
             other => return Err(format!("`{other}` is none of `one`, `receipt` and `three`")),
         };
-        let is_granted = verdict.map_err(|error| said(&error))?.granted();
+        let is_granted = verdict.map_err(|error| said(&error))?.is_granted();
         if warm > 0 {
             warm -= 1;
             continue;

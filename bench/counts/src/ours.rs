@@ -40,7 +40,7 @@ pub(crate) fn run(name: &str, granting: bool, (limit, cost): (u64, u64), n: u64)
         decide(&rule, key.as_ref(), Micros::new(now), 1).0.apply(&mut key);
     }
     if !granting {
-        while decide(&rule, key.as_ref(), Micros::new(now), 1).1.granted() {
+        while decide(&rule, key.as_ref(), Micros::new(now), 1).1.is_granted() {
             decide(&rule, key.as_ref(), Micros::new(now), 1).0.apply(&mut key);
         }
     }
@@ -50,8 +50,8 @@ pub(crate) fn run(name: &str, granting: bool, (limit, cost): (u64, u64), n: u64)
             decide(black_box(&rule), key.as_ref(), black_box(Micros::new(now)), black_box(cost));
         change.apply(&mut key);
         let decision = black_box(decision);
-        granted += u64::from(decision.granted());
-        refused += u64::from(!decision.granted());
+        granted += u64::from(decision.is_granted());
+        refused += u64::from(!decision.is_granted());
     }
     Ok((granted, refused))
 }

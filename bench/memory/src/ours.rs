@@ -24,7 +24,7 @@ struct Single {
 impl Subject for Single {
     fn decide(&self, key: Asked<'_>) -> bool {
         let verdict = self.limiter.try_charge(&[self.limit.hit(key.name)]);
-        verdict.is_ok_and(|verdict| verdict.granted())
+        verdict.is_ok_and(|verdict| verdict.is_granted())
     }
 }
 
@@ -42,7 +42,7 @@ impl Subject for Batches {
         for keys in keys.chunks(BATCH) {
             hits.clear();
             hits.extend(keys.iter().map(|&key| self.0.limit.hit(black_box(key).name)));
-            let count = |_, verdict: tollgate::Verdict| granted += u64::from(black_box(verdict.granted()));
+            let count = |_, verdict: tollgate::Verdict| granted += u64::from(black_box(verdict.is_granted()));
             if self.0.limiter.try_charge_each(&hits, count).is_err() {
                 return 0;
             }
@@ -61,7 +61,7 @@ impl Subject for Three {
     fn decide(&self, key: Asked<'_>) -> bool {
         let name = key.name;
         let hits = [self.limits[0].hit(name), self.limits[1].hit(name), self.limits[2].hit(name)];
-        self.limiter.try_charge(&hits).is_ok_and(|verdict| verdict.granted())
+        self.limiter.try_charge(&hits).is_ok_and(|verdict| verdict.is_granted())
     }
 }
 
@@ -71,12 +71,12 @@ struct OneOfThree(Three);
 impl Subject for OneOfThree {
     fn decide(&self, key: Asked<'_>) -> bool {
         let verdict = self.0.limiter.try_charge(&[self.0.limits[0].hit(key.name)]);
-        verdict.is_ok_and(|verdict| verdict.granted())
+        verdict.is_ok_and(|verdict| verdict.is_granted())
     }
 }
 
 fn limiter(builder: Builder) -> Result<Limiter, String> {
-    builder.budget(BUDGET).build().map_err(|error| error.to_string())
+    builder.max_memory(BUDGET).build().map_err(|error| error.to_string())
 }
 
 fn named(limiter: &Limiter, name: &str, limit: Limit) -> Result<NamedLimit, String> {
@@ -114,7 +114,7 @@ fn monotonic(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
 }
 
 fn vouched(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {
-    Ok(Box::new(single(limit, defaults().keys_are_vouched_for())?))
+    Ok(Box::new(single(limit, defaults().trusted_keys())?))
 }
 
 fn ticked(_: u32, limit: Limit) -> Result<Box<dyn Subject>, String> {

@@ -34,7 +34,7 @@ fn admitted(limit: &Limit) -> Vec<u64> {
     let mut hit = |second| {
         let (change, decision) = decide(limit, state.as_ref(), Micros::from_secs(second), 1);
         change.apply(&mut state);
-        decision.granted()
+        decision.is_granted()
     };
     (0..SECONDS).map(|second| (0..hits_in(second)).map(|_| u64::from(hit(second))).sum()).collect()
 }

@@ -24,7 +24,7 @@ fn main() -> Result<(), LimitError> {
         }
         println!("request {request}: {}", if batch.granted { "granted" } else { "refused" });
         for (name, decision) in names.iter().zip(&batch.decisions) {
-            let outcome = if decision.granted() { "fits" } else { "does not fit" };
+            let outcome = if decision.is_granted() { "fits" } else { "does not fit" };
             println!("  {name:28} {outcome:13} {} of {} left", decision.remaining, decision.limit);
         }
     }

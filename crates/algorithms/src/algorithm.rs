@@ -12,7 +12,7 @@ pub(crate) mod standing;
 pub mod token_bucket;
 
 use crate::{Change, Decision, Limit, Micros, Outcome, Receipt, Retry, State};
-use standing::Standing;
+use standing::Usage;
 
 /// Decides one hit. Total and pure: no clock, no I/O, no errors. A state of `None` is a key never seen.
 ///
@@ -25,7 +25,7 @@ use standing::Standing;
 /// let (mut state, now) = (None, Micros::from_secs(1_000));
 ///
 /// let (change, decision) = decide(&limit, state.as_ref(), now, 2);
-/// assert!(decision.granted());
+/// assert!(decision.is_granted());
 /// change.apply(&mut state);
 ///
 /// let (_, decision) = decide(&limit, state.as_ref(), now, 1);
@@ -34,7 +34,7 @@ use standing::Standing;
 /// ```
 #[inline]
 pub fn decide(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> (Change, Decision) {
-    resolve(limit, state, now, Ask::Cost(cost))
+    resolve(limit, state, now, Operation::Cost(cost))
 }
 
 /// Decides like [`decide`] without charging: the decision has the numbers of the current state.
@@ -49,7 +49,7 @@ pub fn peek(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> Dec
 ///
 /// It refuses only if not even a cost of 1 fits; the retry is then that of a cost of 1.
 pub fn decide_up_to(limit: &Limit, state: Option<&State>, now: Micros, most: u64) -> (Change, Decision) {
-    resolve(limit, state, now, Ask::UpTo(most))
+    resolve(limit, state, now, Operation::UpTo(most))
 }
 
 /// Charges a cost that became known only after the work was done, even if it does not fit.
@@ -57,14 +57,14 @@ pub fn decide_up_to(limit: &Limit, state: Option<&State>, now: Micros, most: u64
 /// It may overdraw the key by at most one capacity. Anything above that is not charged, so that it locks nobody out for
 /// longer than two drains (two windows). [`Decision::charged`] is what was charged.
 pub fn settle(limit: &Limit, state: Option<&State>, now: Micros, cost: u64) -> (Change, Decision) {
-    resolve(limit, state, now, Ask::Settle(cost))
+    resolve(limit, state, now, Operation::Settle(cost))
 }
 
 /// Refunds what is left of the receipt's charge: never more, possibly less, and nothing if the limit has changed.
 ///
 /// The decision has the numbers after the refund.
 pub fn refund(limit: &Limit, state: Option<&State>, now: Micros, receipt: &Receipt) -> (Change, Decision) {
-    resolve(limit, state, now, Ask::Refund(receipt, receipt.cost))
+    resolve(limit, state, now, Operation::Refund(receipt, receipt.cost))
 }
 
 /// Refunds a part of the receipt's charge, for a cost that was an estimate.
@@ -78,7 +78,7 @@ pub fn refund_part(
     receipt: &Receipt,
     part: u64,
 ) -> (Change, Decision) {
-    resolve(limit, state, now, Ask::Refund(receipt, part.min(receipt.cost)))
+    resolve(limit, state, now, Operation::Refund(receipt, part.min(receipt.cost)))
 }
 
 /// How much a key can still be charged after the fact: what is left of the limit, and of the one capacity by which
@@ -92,7 +92,7 @@ pub fn headroom(limit: &Limit, state: Option<&State>, now: Micros) -> u64 {
 
 /// The operation on a key, in which the functions above differ.
 #[derive(Clone, Copy)]
-enum Ask<'a> {
+enum Operation<'a> {
     Cost(u64),
     UpTo(u64),
     Settle(u64),
@@ -102,7 +102,7 @@ enum Ask<'a> {
 
 // Inlined into each of the functions above, so that each is compiled for its own question alone.
 #[inline(always)]
-fn resolve(limit: &Limit, state: Option<&State>, now: Micros, ask: Ask<'_>) -> (Change, Decision) {
+fn resolve(limit: &Limit, state: Option<&State>, now: Micros, ask: Operation<'_>) -> (Change, Decision) {
     let now = now.min(Micros::INSTANT_MAX);
     match limit {
         Limit::Unlimited => (Change::Keep, unlimited(now, ask)),
@@ -120,10 +120,10 @@ fn resolve(limit: &Limit, state: Option<&State>, now: Micros, ask: Ask<'_>) -> (
     }
 }
 
-fn unlimited(now: Micros, ask: Ask<'_>) -> Decision {
+fn unlimited(now: Micros, ask: Operation<'_>) -> Decision {
     let charged = match ask {
-        Ask::Cost(cost) | Ask::UpTo(cost) | Ask::Settle(cost) => cost,
-        Ask::Refund(..) => 0,
+        Operation::Cost(cost) | Operation::UpTo(cost) | Operation::Settle(cost) => cost,
+        Operation::Refund(..) => 0,
     };
     Decision {
         outcome: Outcome::Granted,
@@ -136,7 +136,7 @@ fn unlimited(now: Micros, ask: Ask<'_>) -> Decision {
 }
 
 #[inline(always)]
-fn answer<S: Standing>(standing: S, limit: &Limit, now: Micros, ask: Ask<'_>) -> (Change, Decision) {
+fn answer<S: Usage>(standing: S, limit: &Limit, now: Micros, ask: Operation<'_>) -> (Change, Decision) {
     let capacity = limit.capacity();
     let room = standing.room(capacity);
     let late = standing.at().saturating_sub(now);
@@ -154,13 +154,13 @@ fn answer<S: Standing>(standing: S, limit: &Limit, now: Micros, ask: Ask<'_>) ->
         Decision { outcome, charged, limit: capacity, remaining, reset_after, at: standing.at() }
     };
     let (outcome, charged) = match ask {
-        Ask::Cost(cost) if cost <= room => (Outcome::Granted, cost),
-        Ask::Cost(cost) => (refused(cost), 0),
-        Ask::UpTo(most) if most == 0 || room > 0 => (Outcome::Granted, most.min(room)),
-        Ask::UpTo(_) => (refused(1), 0),
+        Operation::Cost(cost) if cost <= room => (Outcome::Granted, cost),
+        Operation::Cost(cost) => (refused(cost), 0),
+        Operation::UpTo(most) if most == 0 || room > 0 => (Outcome::Granted, most.min(room)),
+        Operation::UpTo(_) => (refused(1), 0),
         // Doubled: a settled cost may overdraw by one capacity.
-        Ask::Settle(cost) => (Outcome::Granted, cost.min(standing.room(capacity.saturating_mul(2)))),
-        Ask::Refund(receipt, part) => {
+        Operation::Settle(cost) => (Outcome::Granted, cost.min(standing.room(capacity.saturating_mul(2)))),
+        Operation::Refund(receipt, part) => {
             let refunded = if receipt.limit == *limit { standing.refunded(receipt, part) } else { None };
             return match refunded {
                 Some(after) => (after.change(), report(&after, Outcome::Granted, 0, after.room(capacity))),

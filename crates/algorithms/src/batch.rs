@@ -37,7 +37,7 @@ pub struct Batch {
 ///
 /// let batch = decide_batch(&targets, &hits, Micros::from_secs(1_000));
 /// assert!(!batch.granted && batch.changes.is_empty());
-/// assert!(batch.decisions[0].granted() && !batch.decisions[1].granted()); // which limit refused
+/// assert!(batch.decisions[0].is_granted() && !batch.decisions[1].is_granted()); // which limit refused
 /// assert_eq!(batch.decisions[0].remaining, 10); // and the other was not charged for it
 /// # Ok::<(), tollgate_algorithms::LimitError>(())
 /// ```
@@ -50,7 +50,7 @@ pub fn decide_batch(targets: &[Target<'_>], hits: &[Hit], now: Micros) -> Batch 
 
 /// Like [`decide_batch`], but reuses the memory of a batch and overwrites its contents.
 pub fn decide_batch_into(targets: &[Target<'_>], hits: &[Hit], now: Micros, batch: &mut Batch) {
-    let tab = Tab { targets, hits, now };
+    let tab = BatchTally { targets, hits, now };
     batch.granted = true;
     batch.decisions.clear();
     batch.changes.clear();
@@ -60,7 +60,7 @@ pub fn decide_batch_into(targets: &[Target<'_>], hits: &[Hit], now: Micros, batc
             // Answered below, when it is known what the others take.
             Mode::Shadow => (Change::Keep, missing(now)),
         };
-        batch.granted &= hit.mode == Mode::Shadow || decision.granted();
+        batch.granted &= hit.mode == Mode::Shadow || decision.is_granted();
         batch.add(hit, change, decision);
     }
     if !batch.granted {
@@ -88,7 +88,7 @@ impl Batch {
         if let Some(kept) = self.decisions.get_mut(place) {
             *kept = Decision { charged: decision.charged.min(hit.cost), ..decision };
         }
-        if decision.granted() && hit.cost > 0 && change != Change::Keep {
+        if decision.is_granted() && hit.cost > 0 && change != Change::Keep {
             match self.changes.iter_mut().find(|(target, _)| *target == hit.target) {
                 Some((_, earlier)) => *earlier = change,
                 None => self.changes.push((hit.target, change)),
@@ -100,13 +100,13 @@ impl Batch {
 type Decided = (Change, Decision);
 
 /// The hits of a batch and their targets.
-struct Tab<'a> {
+struct BatchTally<'a> {
     targets: &'a [Target<'a>],
     hits: &'a [Hit],
     now: Micros,
 }
 
-impl Tab<'_> {
+impl BatchTally<'_> {
     /// The sum of the selected hits on a target.
     fn sum(&self, target: usize, of: impl Fn(usize, &Hit) -> bool) -> u64 {
         let hits =
@@ -125,11 +125,11 @@ impl Tab<'_> {
     /// Decides a shadow hit in a granted batch: charged on top, or left out.
     fn shadow(&self, place: usize, hit: &Hit, decisions: &[Decision]) -> Decided {
         let Some(target) = self.targets.get(hit.target) else { return (Change::Keep, missing(self.now)) };
-        let is_charged = |other: usize| decisions.get(other).is_some_and(Decision::granted);
+        let is_charged = |other: usize| decisions.get(other).is_some_and(Decision::is_granted);
         let taken = self
             .sum(hit.target, |other, hit| hit.mode == Mode::Enforced || (other < place && is_charged(other)));
         let (change, decision) = decide(target.limit, target.state, self.now, taken.saturating_add(hit.cost));
-        if decision.granted() {
+        if decision.is_granted() {
             return (change, decision);
         }
         if taken == 0 {

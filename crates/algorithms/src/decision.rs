@@ -52,7 +52,7 @@ impl Decision {
 
     /// Returns true if the hit was granted.
     #[must_use]
-    pub const fn granted(&self) -> bool {
+    pub const fn is_granted(&self) -> bool {
         matches!(self.outcome, Outcome::Granted)
     }
 

@@ -79,9 +79,9 @@ impl Reloader {
     /// Creates a reloader. `seen` is what the policy was loaded from.
     #[must_use]
     pub fn new(common: &Common, startup: Option<Startup>, mut seen: Seen) -> Self {
-        let Common { settings, live, metrics, logs, certificate, .. } = common;
+        let Common { settings, live, metrics, logs, certificate, guards, .. } = common;
         let first = Outcome { generation: live.load().generation, ..Outcome::default() };
-        let beside = Beside { certificate: certificate.clone(), startup };
+        let beside = Beside { certificate: certificate.clone(), guards: Arc::clone(guards), startup };
         seen.join(beside.look(&seen).seen);
         Self {
             policy: settings.policy.clone(),
@@ -199,7 +199,8 @@ impl Reloader {
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
         let namespace = self.namespace.clone();
         let run = move || {
-            let Looked { renewed, needs_restart, mut wrong, seen: others } = beside.look(&before);
+            let Looked { renewed, tokens_renewed, needs_restart, mut wrong, seen: others } =
+                beside.look(&before);
             let (changed, mut seen) = match load_after(&policy, &before) {
                 Ok(Loaded { policy, directory, seen }) => {
                     let old = live.load();
@@ -216,7 +217,7 @@ impl Reloader {
                 }
             };
             seen.join(others);
-            Reloaded { changed, renewed, needs_restart, wrong, seen }
+            Reloaded { changed, renewed, tokens_renewed, needs_restart, wrong, seen }
         };
         let reloaded = match tokio::task::spawn_blocking(run).await {
             Ok(reloaded) => reloaded,
@@ -225,6 +226,7 @@ impl Reloader {
                 wrong: vec!["loading it failed: report this document".into()],
                 changed: None,
                 renewed: false,
+                tokens_renewed: false,
                 needs_restart: Vec::new(),
                 seen: self.look().await,
             },
@@ -235,12 +237,15 @@ impl Reloader {
 
     /// Logs the result of a reload.
     fn tell(&self, reloaded: &Reloaded) {
-        let Reloaded { changed, renewed, needs_restart, wrong, .. } = reloaded;
+        let Reloaded { changed, renewed, tokens_renewed, needs_restart, wrong, .. } = reloaded;
         let generation = self.live.load().generation;
-        if changed.is_some() || *renewed {
+        if changed.is_some() || *renewed || *tokens_renewed {
             let certificate = renewed.then_some("renewed");
+            let tokens = tokens_renewed.then_some("renewed");
             let needs_restart = (!needs_restart.is_empty()).then(|| needs_restart.join(", "));
-            self.logs.within(|| tracing::info!(generation, changed, certificate, needs_restart, "reloaded"));
+            self.logs.within(|| {
+                tracing::info!(generation, changed, certificate, tokens, needs_restart, "reloaded");
+            });
         }
         if changed.is_some() {
             warn_unenforced(self.live.load().limits.policy(), &self.logs);
@@ -269,6 +274,8 @@ struct Reloaded {
     changed: Option<String>,
     /// Whether the certificate was replaced.
     renewed: bool,
+    /// Whether some endpoint's tokens were replaced.
+    tokens_renewed: bool,
     /// The settings that a restart would change.
     needs_restart: Vec<String>,
     /// The errors.
@@ -286,7 +293,7 @@ pub fn policy_limits(
     namespace: Option<&str>,
 ) -> PolicyLimits {
     let namespace = namespace.map_or_else(|| policy.namespace_of_title(), str::to_owned);
-    PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).for_good()
+    PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).non_refundable()
 }
 
 /// Waits until there were no events for a while.

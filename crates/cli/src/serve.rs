@@ -1,4 +1,4 @@
-//! Runs a gateway from settings: load, bind, start, watch, drain.
+//! Runs a gateway and endpoints from settings: load, bind, start, watch, drain.
 
 mod banner;
 mod file_descriptors;
@@ -21,6 +21,7 @@ use tollgate::{BuildError, Clock, Limiter};
 
 use crate::active_policy::{InForce, Live};
 use crate::admin::{self, Checks, Operations, Phase};
+use crate::doors::endpoints::{Endpoints, Guard};
 use crate::doors::gateway::upstream::{Addresses, Changed};
 use crate::doors::gateway::{Common, Gateway};
 use crate::doors::tls::Certificate;
@@ -33,7 +34,7 @@ pub use banner::banner;
 
 /// Why a gateway could not start.
 #[derive(Debug)]
-pub enum NotStarted {
+pub enum StartError {
     /// The documents have errors.
     Documents(NotLoaded),
     /// Another error, as a message.
@@ -43,7 +44,9 @@ pub enum NotStarted {
 /// A running gateway.
 #[derive(Debug)]
 pub struct Running {
-    gateway: Gateway,
+    /// `None` if there are only endpoints.
+    gateway: Option<Gateway>,
+    endpoints: Endpoints,
     common: Common,
     operations: Arc<Operations>,
     operations_at: Option<TcpListener>,
@@ -51,19 +54,19 @@ pub struct Running {
     stop: Sender<bool>,
     /// The runtime of the shared store's connections, if there is one.
     store: Option<Runtime>,
-    caught: Caught,
+    caught: SignalHandlers,
 }
 
 /// Signal handlers, installed before anybody can connect: accepted clients get responses even if a signal arrives during start-up.
 #[derive(Debug)]
-struct Caught {
+struct SignalHandlers {
     runtime: Runtime,
     signals: Signals,
     /// SIGHUP, which triggers a reload.
     asked: tokio::sync::mpsc::Receiver<()>,
 }
 
-impl Caught {
+impl SignalHandlers {
     fn new() -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("cannot create a runtime: {error}"))?;
@@ -79,25 +82,25 @@ impl Caught {
 /// Starts a gateway with fixed settings. It serves requests when this returns.
 ///
 /// # Errors
-/// See [`NotStarted`]. Nothing runs then.
-pub fn start(settings: Settings, log: impl Write + Send + 'static) -> Result<Running, NotStarted> {
+/// See [`StartError`]. Nothing runs then.
+pub fn start(settings: Settings, log: impl Write + Send + 'static) -> Result<Running, StartError> {
     start_from(settings, None, log)
 }
 
 /// Like [`start`], with the sources of the settings, so that a reload can report which of them a restart would change.
 ///
 /// # Errors
-/// See [`NotStarted`]. Nothing runs then.
+/// See [`StartError`]. Nothing runs then.
 pub fn start_from(
     mut settings: Settings,
     startup: Option<Startup>,
     log: impl Write + Send + 'static,
-) -> Result<Running, NotStarted> {
+) -> Result<Running, StartError> {
     let metrics = Metrics::new();
     let clock = Clock::default();
     let logs = Logs::start(&settings.log, &metrics, clock.clone(), log);
     let logs = Arc::new(logs.map_err(|error| other(format!("cannot create the log thread: {error}")))?);
-    let mut loaded = reload::load(&settings.policy).map_err(NotStarted::Documents)?;
+    let mut loaded = reload::load(&settings.policy).map_err(StartError::Documents)?;
     reload::warn_unenforced(&loaded.policy, &logs);
     let certificate = settings.tls.as_ref().map(|tls| {
         let mut seen = loaded.seen.afresh();
@@ -106,7 +109,10 @@ pub fn start_from(
         certificate
     });
     let certificate = certificate.transpose().map_err(other)?.map(Arc::new);
-    let mut builder = Limiter::builder().budget(settings.memory).clock(clock);
+    let mut seen = loaded.seen.afresh();
+    let guards = Guard::load_all(&settings, &mut seen).map_err(other)?;
+    loaded.seen.join(seen);
+    let mut builder = Limiter::builder().max_memory(settings.memory).clock(clock);
     let opened = store::open(&settings.store).map_err(other)?;
     if let Some(opened) = &opened {
         builder = builder.store(opened.store.clone(), opened.naming.clone());
@@ -127,28 +133,36 @@ pub fn start_from(
     let store = opened.map(|opened| opened.runtime);
     let live = Arc::new(Live::new(InForce::new(limits, settings.answers, &metrics, 1), &metrics));
     file_descriptors::make_room(&mut settings, &logs);
-    let caught = Caught::new().map_err(other)?;
-    let listeners: Result<Vec<_>, _> = settings.listen.iter().map(bind).collect();
-    let listeners = listeners?;
+    let caught = SignalHandlers::new().map_err(other)?;
+    let listen = if settings.has_gateway() { settings.listen.as_slice() } else { &[] };
+    let listeners = listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+    let mut entrances = Vec::new();
+    for (name, endpoint) in settings.endpoints() {
+        if let Some(listen) = &endpoint.listen {
+            entrances.push((name, bind(listen)?));
+        }
+    }
     let operations_at = settings.operations.as_ref().map(bind).transpose()?;
     let upstream = Arc::new(Addresses::new(&settings.upstream));
-    let common = Common { settings: Arc::new(settings), live, metrics, logs, certificate, upstream };
+    let common = Common { settings: Arc::new(settings), live, metrics, logs, certificate, upstream, guards };
     let operations = Arc::new(Operations::new(Checks::new(&common).map_err(other)?));
-    let gateway = Gateway::start(&common, listeners).map_err(other)?;
+    let gateway = (!listeners.is_empty()).then(|| Gateway::start(&common, listeners));
+    let gateway = gateway.transpose().map_err(other)?;
+    let endpoints = Endpoints::start(&common, entrances).map_err(other)?;
     operations.enter(Phase::Ready);
     let reloader = Reloader::new(&common, startup, loaded.seen);
     let stop = channel(false).0;
-    Ok(Running { gateway, common, operations, operations_at, reloader, stop, store, caught })
+    Ok(Running { gateway, endpoints, common, operations, operations_at, reloader, stop, store, caught })
 }
 
 /// How long shutdown waits for calls to the shared store.
 const STORE_ENDS: Duration = Duration::from_millis(100);
 
-const fn other(why: String) -> NotStarted {
-    NotStarted::Other(why)
+const fn other(why: String) -> StartError {
+    StartError::Other(why)
 }
 
-fn bind(address: &SocketAddr) -> Result<TcpListener, NotStarted> {
+fn bind(address: &SocketAddr) -> Result<TcpListener, StartError> {
     let bound = TcpListener::bind(address);
     let listener = bound.map_err(|error| other(format!("cannot listen on {address}: {error}")))?;
     let unblocked = listener.set_nonblocking(true);
@@ -168,10 +182,17 @@ impl Stopper {
 }
 
 impl Running {
-    /// The addresses that it listens on.
+    /// The addresses that the gateway listens on. None if there are only endpoints.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
-        self.gateway.addresses()
+        self.gateway.as_ref().map_or(&[], Gateway::addresses)
+    }
+
+    /// The address of an endpoint, by the name of its section: `grpc`, `resp` or `api`.
+    #[must_use]
+    pub fn endpoint(&self, name: &str) -> Option<SocketAddr> {
+        let found = self.endpoints.addresses().iter().find(|(known, _)| *known == name);
+        found.map(|(_, address)| *address)
     }
 
     /// The address of the operations listener.
@@ -209,11 +230,14 @@ impl Running {
     /// # Errors
     /// If a worker failed. The others are stopped then.
     pub fn run(self) -> Result<(), String> {
-        let Self { gateway, common, operations, operations_at, reloader, stop, store, caught } = self;
-        let Caught { runtime, signals, asked } = caught;
+        let Self { gateway, endpoints, common, operations, operations_at, reloader, stop, store, caught } =
+            self;
+        let SignalHandlers { runtime, signals, asked } = caught;
         let told = store.is_some().then(|| Arc::clone(&common.live));
         let logs = Arc::clone(&common.logs);
-        let around = Around { gateway, logs: Arc::clone(&logs), operations, operations_at, stop };
+        let logs_of_around = Arc::clone(&logs);
+        let around =
+            ShutdownContext { gateway, endpoints, logs: logs_of_around, operations, operations_at, stop };
         let ended = runtime.block_on(async {
             let reloading = tokio::spawn(reloader.run(asked, pending()));
             tokio::spawn(memory_full::tell(Arc::clone(&common.live), Arc::clone(&logs)));
@@ -234,17 +258,18 @@ impl Running {
 }
 
 /// Everything that shuts down with the gateway.
-struct Around {
-    gateway: Gateway,
+struct ShutdownContext {
+    gateway: Option<Gateway>,
+    endpoints: Endpoints,
     logs: Arc<Logs>,
     operations: Arc<Operations>,
     operations_at: Option<TcpListener>,
     stop: Sender<bool>,
 }
 
-impl Around {
+impl ShutdownContext {
     async fn until_stopped(self, mut signals: Signals, reloading: JoinHandle<()>) -> Result<(), String> {
-        let Self { gateway, logs, operations, operations_at, stop } = self;
+        let Self { gateway, endpoints, logs, operations, operations_at, stop } = self;
         if let Some(listener) = operations_at {
             let listener = tokio::net::TcpListener::from_std(listener);
             let listener = listener.map_err(|error| format!("cannot listen for operators: {error}"))?;
@@ -254,17 +279,22 @@ impl Around {
         tokio::select! {
             () = signals.next() => {}
             _ = stopped.wait_for(|stop| *stop) => {}
-            () = gateway.failing() => {
+            () = failing(gateway.as_ref()) => {
                 logs.within(|| tracing::error!("a worker failed: stopping"));
             }
         }
         logs.within(|| tracing::info!("stopping: no new connections; finishing requests in flight"));
         operations.enter(Phase::Draining);
         reloading.abort();
-        gateway.stop();
-        let waiting = tokio::task::spawn_blocking(move || gateway.wait());
+        gateway.as_ref().inspect(|gateway| gateway.stop());
+        endpoints.stop();
+        let waiting = tokio::task::spawn_blocking(move || gateway.map_or(Ok(()), Gateway::wait));
+        let both = async {
+            let (ended, ()) = tokio::join!(waiting, endpoints.drained());
+            ended
+        };
         let ended = tokio::select! {
-            ended = waiting => ended.unwrap_or_else(|_| Err("the gateway failed".into())),
+            ended = both => ended.unwrap_or_else(|_| Err("the gateway failed".into())),
             () = signals.next() => Err("stopped by a second signal".into()),
         };
         logs.within(|| tracing::info!("stopped"));
@@ -273,8 +303,19 @@ impl Around {
     }
 }
 
+/// Waits until the gateway fails, if there is one.
+async fn failing(gateway: Option<&Gateway>) {
+    match gateway {
+        Some(gateway) => gateway.failing().await,
+        None => pending().await,
+    }
+}
+
 /// Resolves the upstream's name periodically, to drop connections to addresses that it no longer has.
 async fn look_up(common: Common) {
+    if !common.settings.has_gateway() {
+        return;
+    }
     let Some(every) = common.settings.upstream.lookup.filter(|_| common.upstream.can_change()) else {
         return;
     };

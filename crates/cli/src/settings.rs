@@ -3,6 +3,7 @@
 mod conceal;
 mod config_file;
 mod definitions;
+mod endpoint;
 mod environment;
 mod field;
 mod files;
@@ -30,6 +31,7 @@ use std::time::Duration;
 use tollgate_tower::ResponseConfig;
 
 pub(crate) use conceal::conceal;
+pub use endpoint::{ENDPOINT_CONNECTIONS, Endpoint};
 pub use files::{CONFIG, ReadFile};
 pub use origin::{Origin, Scheme};
 pub use print::print;
@@ -45,12 +47,18 @@ pub use value::Value;
 /// The settings of `serve`, whole: nothing is looked up later.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// The policy: an OpenAPI document or a Tollgate file.
+    /// The policy: an OpenAPI document or a Tollgate file. Empty for none, which only a process without a gateway may have.
     pub policy: String,
     /// Where clients connect.
     pub listen: Vec<SocketAddr>,
-    /// Where requests go.
+    /// Where requests go. Its host is empty if there is no gateway.
     pub upstream: Upstream,
+    /// The endpoint for gRPC.
+    pub grpc: Endpoint,
+    /// The endpoint for clients of Redis.
+    pub resp: Endpoint,
+    /// The endpoint for JSON and forward authentication.
+    pub api: Endpoint,
     /// The certificate and its key; without them clients speak without TLS.
     pub tls: Option<Tls>,
     /// Where operators look: health and metrics. `None`: nowhere.
@@ -118,13 +126,26 @@ pub enum Protocol {
     Http2,
 }
 
-/// The gateway's certificate.
+/// A certificate of ours, and whose certificates are asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tls {
     /// The chain, in PEM.
     pub certificate: String,
     /// The key, in PEM.
     pub key: String,
+    /// The certificates of the authorities of clients, in PEM: then a client has to show a certificate of one of them.
+    pub client_ca: Option<String>,
+    /// The setting that names the key, for messages: the key's own name may be a secret by mistake.
+    pub key_setting: &'static str,
+}
+
+impl Tls {
+    /// The gateway's certificate, in these files.
+    #[must_use]
+    pub fn new(certificate: impl Into<String>, key: impl Into<String>) -> Self {
+        let (certificate, key) = (certificate.into(), key.into());
+        Self { certificate, key, client_ca: None, key_setting: "tls.key" }
+    }
 }
 
 /// Where budgets are counted that several processes share.
@@ -318,6 +339,9 @@ impl Settings {
             policy: policy.into(),
             listen: vec![LISTEN],
             upstream,
+            grpc: Endpoint::default(),
+            resp: Endpoint::default(),
+            api: Endpoint::default(),
             tls: None,
             operations: Some(OPERATIONS),
             workers: None,
@@ -331,5 +355,23 @@ impl Settings {
             reload_poll: Some(RELOAD_POLL),
             readiness: Readiness::default(),
         }
+    }
+
+    /// Whether there is a gateway. Without one, requests come only to endpoints.
+    #[must_use]
+    pub const fn has_gateway(&self) -> bool {
+        !self.upstream.host.is_empty()
+    }
+
+    /// Whether there is a policy.
+    #[must_use]
+    pub const fn has_policy(&self) -> bool {
+        !self.policy.is_empty()
+    }
+
+    /// The endpoints, with the names of their sections.
+    #[must_use]
+    pub const fn endpoints(&self) -> [(&'static str, &Endpoint); 3] {
+        [("grpc", &self.grpc), ("resp", &self.resp), ("api", &self.api)]
     }
 }

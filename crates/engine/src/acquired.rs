@@ -8,11 +8,11 @@ use crate::enforcer::Enforcer;
 use crate::ids::DescriptorId;
 use crate::outcome::Outcome as CheckOutcome;
 use crate::permits::Permits;
-use crate::scratch::Asked;
+use crate::scratch::HeldLimit;
 use crate::status::StoredStatus;
 
 /// One concurrency limit that a request meets.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct PermitRequest<'a> {
     /// Which of the held limits of the request it is.
     pub(crate) place: usize,
     pub(crate) id: DescriptorId,
@@ -23,7 +23,7 @@ pub(crate) struct Wanted<'a> {
 
 /// What came of acquiring the permits of a request.
 #[derive(Debug, Default)]
-pub(crate) struct Acquired {
+pub(crate) struct AcquiredPermits {
     pub(crate) permits: Permits,
     /// The status of each limit that was asked, in order.
     pub(crate) statuses: SmallVec<[StoredStatus; 1]>,
@@ -34,7 +34,7 @@ pub(crate) struct Acquired {
 /// The shortest wait that a refusal tells, because it is an estimate.
 const WAIT_MIN: Micros = Micros::SECOND;
 
-impl Acquired {
+impl AcquiredPermits {
     /// The outcome, which holds the permits if the request is admitted. Otherwise they are released.
     pub(crate) fn held_by(self, outcome: CheckOutcome, now: Micros) -> CheckOutcome {
         if self.statuses.is_empty() {
@@ -57,12 +57,12 @@ impl Acquired {
 /// it are not asked.
 pub(crate) fn acquire(
     enforcer: &Enforcer,
-    wanted: &[Wanted<'_>],
+    wanted: &[PermitRequest<'_>],
     mut ready: Option<(usize, Permit)>,
-    (now, asked): (Micros, &mut Asked),
-) -> Result<Acquired, HitError> {
-    let mut acquired = Acquired::default();
-    for Wanted { place, id, limit, key, mode } in wanted {
+    (now, asked): (Micros, &mut HeldLimit),
+) -> Result<AcquiredPermits, HitError> {
+    let mut acquired = AcquiredPermits::default();
+    for PermitRequest { place, id, limit, key, mode } in wanted {
         let (id, mode) = (*id, *mode);
         let result = match mode {
             Mode::Enforced if ready.as_ref().is_some_and(|(other, _)| other == place) => {
@@ -100,7 +100,7 @@ pub(crate) fn acquire(
             is_binding: false,
             computed: None,
         });
-        asked.push((*place, decision.granted()));
+        asked.push((*place, decision.is_granted()));
         if acquired.is_refused {
             acquired.permits = Permits::default();
             break;

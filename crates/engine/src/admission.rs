@@ -128,7 +128,7 @@ impl Admission {
         self.path.as_deref()
     }
 
-    /// The tier whose numbers were charged. `None` if there is none, or if [only responses settle](crate::PolicyLimits::for_good).
+    /// The tier whose numbers were charged. `None` if there is none, or if [only responses settle](crate::PolicyLimits::non_refundable).
     #[must_use]
     pub fn tier(&self) -> Option<&str> {
         self.tier.as_deref()

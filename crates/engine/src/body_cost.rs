@@ -12,7 +12,7 @@ use tollgate_policy::model::Cost;
 
 /// What must be read of a body before its request can be charged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BodyWanted {
+pub struct RequiredBody {
     /// How its operations are counted; `None` if they do not matter.
     pub kind: Option<BodyKind>,
     /// Maximum size of a body whose operations are counted; a larger one is not counted and costs the maximum.
@@ -21,7 +21,7 @@ pub struct BodyWanted {
     pub max_key: u64,
 }
 
-impl BodyWanted {
+impl RequiredBody {
     /// A key in the body.
     pub(crate) const KEY: Self = Self { kind: None, max_body: 0, max_key: KEY_BODY_MAX };
 

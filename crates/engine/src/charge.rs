@@ -24,14 +24,14 @@ pub(crate) struct Address<'a> {
 
 /// What a charge leaves besides its verdict.
 #[derive(Default)]
-pub(crate) struct Charged {
+pub(crate) struct ChargeDetails {
     /// The charges, if somebody may refund or settle them.
     pub(crate) receipt: Option<Receipt>,
     /// The hits that an address refuses, by position, and the descriptors of the numbers that it refuses them by.
     pub(crate) by_address: SmallVec<[(usize, DescriptorId); 1]>,
 }
 
-impl Charged {
+impl ChargeDetails {
     /// The descriptor of the numbers of a hit's answer: those of the hit, unless the address refuses it.
     pub(crate) fn descriptor(&self, place: usize, of_hit: DescriptorId) -> DescriptorId {
         // Hardly a request is refused for what its address owes.
@@ -43,7 +43,7 @@ impl Charged {
 impl<'a> Hits<'a> {
     /// Charges them without waiting. The verdict is written in place because it is large.
     #[inline]
-    pub(crate) fn try_charge(self, verdict: &mut Option<Verdict>) -> Result<Charged, HitError> {
+    pub(crate) fn try_charge(self, verdict: &mut Option<Verdict>) -> Result<ChargeDetails, HitError> {
         if !self.addresses.is_empty() {
             let refused = self.limiter.try_refused_for_address(self.hits, &self.on_addresses())?;
             if let Some(refusal) = refused {
@@ -53,14 +53,14 @@ impl<'a> Hits<'a> {
         let Self { limiter, hits, needs_receipt, .. } = self;
         if needs_receipt {
             let receipt = limiter.try_charge_into(hits, verdict)?;
-            return Ok(Charged { receipt, ..Charged::default() });
+            return Ok(ChargeDetails { receipt, ..ChargeDetails::default() });
         }
         *verdict = Some(limiter.try_charge(hits)?);
-        Ok(Charged::default())
+        Ok(ChargeDetails::default())
     }
 
     /// Charges them. The future is ready at once unless a limit is counted in a shared store.
-    pub(crate) async fn charge(self, verdict: &mut Option<Verdict>) -> Result<Charged, HitError> {
+    pub(crate) async fn charge(self, verdict: &mut Option<Verdict>) -> Result<ChargeDetails, HitError> {
         if !self.addresses.is_empty() {
             let refused = self.limiter.refused_for_address(self.hits, &self.on_addresses()).await?;
             if let Some(refusal) = refused {
@@ -74,17 +74,17 @@ impl<'a> Hits<'a> {
             (limiter.charge(hits).await?, None)
         };
         *verdict = Some(charged);
-        Ok(Charged { receipt, ..Charged::default() })
+        Ok(ChargeDetails { receipt, ..ChargeDetails::default() })
     }
 
     fn on_addresses(&self) -> SmallVec<[AddressHit<'a>; 2]> {
         self.addresses.iter().map(|address| address.hit).collect()
     }
 
-    fn refused(&self, refusal: AddressRefusal, verdict: &mut Option<Verdict>) -> Charged {
+    fn refused(&self, refusal: AddressRefusal, verdict: &mut Option<Verdict>) -> ChargeDetails {
         *verdict = Some(refusal.verdict);
         let refusing = refusal.addresses.iter().filter_map(|number| self.addresses.get(*number));
         let by_address = refusing.map(|address| (address.hit.place, address.id)).collect();
-        Charged { receipt: None, by_address }
+        ChargeDetails { receipt: None, by_address }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use smallvec::SmallVec;
-use tollgate::{Kind, Limiter, Receipt, StoreFails, Unavailable, Verdict};
+use tollgate::{FailureRule, Kind, Limiter, Receipt, Unavailable, Verdict};
 use tollgate_algorithms::Micros;
 
 use crate::admission::Admission;
@@ -46,7 +46,7 @@ pub(crate) enum LimitSource {
 }
 
 /// What a source knows after a charge, before it becomes an outcome.
-pub(crate) struct Charged {
+pub(crate) struct SourceCharge {
     pub(crate) receipt: Option<Receipt>,
     pub(crate) decided_at: Micros,
     pub(crate) path: Option<String>,
@@ -193,7 +193,7 @@ impl Enforcer {
     ) -> SmallVec<[StoredStatus; 2]> {
         let mut statuses = SmallVec::new();
         // Pushed one by one: `collect` takes as long as a charge.
-        for ((id, key), answer) in hits.zip(verdict.answers()) {
+        for ((id, key), answer) in hits.zip(verdict.results()) {
             let key_fingerprint = self.fingerprint(id, key);
             statuses.push(StoredStatus {
                 id,
@@ -227,7 +227,7 @@ impl Enforcer {
         statuses: SmallVec<[StoredStatus; 2]>,
         (decided_at, matched): (Micros, tollgate_policy::Matched),
     ) -> Outcome {
-        let charged = Charged { receipt: None, decided_at, path: None, matched: Some(matched) };
+        let charged = SourceCharge { receipt: None, decided_at, path: None, matched: Some(matched) };
         let Some((place, retry)) = refusing(self, &statuses) else {
             return undetermined(Unavailable::Store("undecided"), &charged);
         };
@@ -261,8 +261,8 @@ impl Enforcer {
     pub(crate) fn outcome(
         self: &Arc<Self>,
         verdict: Option<&Verdict>,
-        (statuses, charged): (SmallVec<[StoredStatus; 2]>, Charged),
-        fails: impl Iterator<Item = StoreFails>,
+        (statuses, charged): (SmallVec<[StoredStatus; 2]>, SourceCharge),
+        fails: impl Iterator<Item = FailureRule>,
         finish: impl FnOnce(&mut Admission),
     ) -> Outcome {
         let degradation = Degradation::of(verdict);
@@ -282,7 +282,7 @@ impl Enforcer {
             statuses,
             decided_at,
             degradation,
-            is_degraded: verdict.is_some_and(Verdict::degraded),
+            is_degraded: verdict.is_some_and(Verdict::is_degraded),
             path: charged.path,
             tier: None,
             receipt: Mutex::new(charged.receipt),
@@ -299,7 +299,7 @@ impl Enforcer {
     fn refused(
         self: &Arc<Self>,
         verdict: &Verdict,
-        (statuses, charged): (SmallVec<[StoredStatus; 2]>, Charged),
+        (statuses, charged): (SmallVec<[StoredStatus; 2]>, SourceCharge),
         degradation: Degradation,
     ) -> Outcome {
         // A refusal without a limit that refuses cannot be explained, and it is not a grant.
@@ -320,7 +320,7 @@ impl Enforcer {
     }
 }
 
-const fn undetermined(why: Unavailable, _charged: &Charged) -> Outcome {
+const fn undetermined(why: Unavailable, _charged: &SourceCharge) -> Outcome {
     Outcome::Undetermined(Undetermined {
         why,
         #[cfg(feature = "policy")]

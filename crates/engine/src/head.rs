@@ -24,7 +24,7 @@ pub struct RequestHead<'a> {
     pub peer: Option<IpAddr>,
     /// What is known about the body.
     pub body: Body,
-    /// The body itself, if it was read and is not larger than [`BodyWanted::max_key`](crate::BodyWanted::max_key).
+    /// The body itself, if it was read and is not larger than [`BodyWanted::max_key`](crate::RequiredBody::max_key).
     pub body_text: Option<&'a [u8]>,
     /// A tier that replaces the one the policy would find.
     pub tier: Option<&'a str>,

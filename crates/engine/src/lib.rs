@@ -52,7 +52,7 @@ mod status;
 
 pub use admission::Admission;
 #[cfg(feature = "policy")]
-pub use body_cost::BodyWanted;
+pub use body_cost::RequiredBody;
 pub use descriptor::{BusyStatus, Concurrency, LimitDescriptor, Visibility, ZeroStatus};
 pub use enforcer::Enforcer;
 pub use error::CheckError;

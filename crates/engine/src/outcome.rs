@@ -32,7 +32,7 @@ pub enum Outcome {
     #[cfg(feature = "policy")]
     NeedsBody {
         /// How the body is counted, and how much of it to read.
-        wanted: crate::BodyWanted,
+        wanted: crate::RequiredBody,
         /// For [`Body::Read`](crate::Body::Read).
         matched: tollgate_policy::Matched,
     },

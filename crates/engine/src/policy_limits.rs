@@ -11,20 +11,20 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tollgate::{
-    AddressHit, ConcurrencyLimit, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, StoreFails, Verdict,
+    AddressHit, ConcurrencyLimit, FailureRule, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, Verdict,
 };
 use tollgate_algorithms::{Limit, Mode};
 use tollgate_policy::model::{self, PolicyLimit};
 use tollgate_policy::{Charge, Directory, Facts, Hits, Matched, Policy, Variant, VariantId};
 
-use self::matching::{Matching, has_key_in_body};
-use self::waiting::Waited;
+use self::matching::{MatchResult, has_key_in_body};
+use self::waiting::WaitResult;
 use crate::admission::Admission;
 use crate::allowed_methods::methods;
-use crate::body_cost::{BodyKind, BodyWanted};
+use crate::body_cost::{BodyKind, RequiredBody};
 use crate::charge;
 use crate::descriptor::LimitDescriptor;
-use crate::enforcer::{Charged, Enforcer};
+use crate::enforcer::{Enforcer, SourceCharge};
 use crate::error::CheckError;
 use crate::failure;
 use crate::head::RequestHead;
@@ -65,7 +65,7 @@ pub struct PolicyLimits {
     /// The same for queues.
     queues: Vec<Option<LeakyQueue>>,
     namespace: String,
-    for_good: bool,
+    non_refundable: bool,
     /// Whether a response may settle some limit's charges.
     settles: bool,
     /// Whether some limit counts the operations in a body, or looks for a key in it.
@@ -85,7 +85,7 @@ impl PolicyLimits {
     /// In a shared store its limits are in the policy's [namespace](Policy::namespace).
     #[must_use]
     pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<Directory>>) -> Self {
-        let wanted: Vec<_> = policy.costs().filter_map(|(_, cost)| BodyWanted::of(cost)).collect();
+        let wanted: Vec<_> = policy.costs().filter_map(|(_, cost)| RequiredBody::of(cost)).collect();
         let settles = policy.costs().any(|(limit, cost)| may_settle(limit, cost));
         let limits = Self {
             limiter,
@@ -93,7 +93,7 @@ impl PolicyLimits {
             limits: Vec::new(),
             concurrency: Vec::new(),
             queues: Vec::new(),
-            for_good: false,
+            non_refundable: false,
             settles,
             reads_bodies: !wanted.is_empty() || policy.limits().iter().any(has_key_in_body),
             counts_queries: wanted.iter().any(|wanted| wanted.kind == Some(BodyKind::GraphQl)),
@@ -111,10 +111,10 @@ impl PolicyLimits {
     }
 
     /// States that only responses change charges afterwards: no handler refunds or settles them. Then hits that no response can
-    /// change are [for good](Hit::for_good): hits of a known cost on keys that are more than a client's claim.
+    /// change are [for good](Hit::non_refundable): hits of a known cost on keys that are more than a client's claim.
     #[must_use]
-    pub fn for_good(self) -> Self {
-        Self { for_good: true, ..self }
+    pub fn non_refundable(self) -> Self {
+        Self { non_refundable: true, ..self }
     }
 
     fn with_limits(mut self) -> Self {
@@ -194,13 +194,13 @@ impl PolicyLimits {
         let Scratch { target, request, hits, verdict, asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
-            Matching::Matched(matched) => matched,
-            Matching::NeedsBody(outcome) => return Ok(outcome),
+            MatchResult::Matched(matched) => matched,
+            MatchResult::NeedsBody(outcome) => return Ok(outcome),
         };
         let waiter = self.waiter(enforcer, hits, (facts.now, head.time_left));
         let (acquired, charged) = match self.charge_in_turn(&waiter, (verdict, asked)).await? {
-            Waited::Charged(acquired, charged) => (acquired, charged),
-            Waited::Refused(statuses) => {
+            WaitResult::Charged(acquired, charged) => (acquired, charged),
+            WaitResult::Refused(statuses) => {
                 return Ok(enforcer.busy(statuses, (self.limiter.now(), matched)));
             }
         };
@@ -219,8 +219,8 @@ impl PolicyLimits {
         let Scratch { target, request, hits, verdict, asked, .. } = scratch;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
-            Matching::Matched(matched) => matched,
-            Matching::NeedsBody(outcome) => return Ok(outcome),
+            MatchResult::Matched(matched) => matched,
+            MatchResult::NeedsBody(outcome) => return Ok(outcome),
         };
         let acquired = self.try_acquire((enforcer, hits), (facts.now, asked))?;
         if acquired.is_refused {
@@ -240,10 +240,10 @@ impl PolicyLimits {
         &self,
         hits: &Hits,
         verdict: &mut Option<Verdict>,
-    ) -> Result<charge::Charged, CheckError> {
+    ) -> Result<charge::ChargeDetails, CheckError> {
         let charges = self.charges::<N>(hits);
         if charges.is_empty() {
-            return Ok(charge::Charged::default());
+            return Ok(charge::ChargeDetails::default());
         }
         Ok(self.hits_of(hits, &charges).try_charge(verdict)?)
     }
@@ -255,7 +255,11 @@ impl PolicyLimits {
         for charge in hits.charges() {
             let Some(Some(limit)) = self.limits.get(charge.variant.index()) else { continue };
             let hit = limit.hit(hits.key(charge)).cost(charge.cost);
-            let hit = if self.for_good && self.is_for_good(hits, charge) { hit.for_good() } else { hit };
+            let hit = if self.non_refundable && self.is_non_refundable(hits, charge) {
+                hit.non_refundable()
+            } else {
+                hit
+            };
             charges.push(if charge.mode == Mode::Shadow { hit.shadow() } else { hit });
         }
         charges
@@ -266,7 +270,7 @@ impl PolicyLimits {
             limiter: &self.limiter,
             hits: charges,
             addresses: self.debtors(hits),
-            needs_receipt: !self.for_good
+            needs_receipt: !self.non_refundable
                 || (self.settles && hits.charges().iter().any(|charge| self.may_settle(hits, charge))),
         }
     }
@@ -291,7 +295,7 @@ impl PolicyLimits {
         &self,
         enforcer: &Arc<Enforcer>,
         (head, facts): (&RequestHead<'_>, &Facts<'_>),
-        (matched, charged): (Matched, charge::Charged),
+        (matched, charged): (Matched, charge::ChargeDetails),
         (hits, verdict): (&Hits, Option<&Verdict>),
     ) -> Outcome {
         let keys = hits.charges().iter().enumerate().map(|(place, charge)| {
@@ -300,7 +304,7 @@ impl PolicyLimits {
         let statuses = verdict.map(|verdict| enforcer.statuses(verdict, keys)).unwrap_or_default();
         let path = head.other_path(facts.path);
         let receipt = charged.receipt;
-        let charged = Charged { receipt, decided_at: facts.now, path, matched: Some(matched) };
+        let charged = SourceCharge { receipt, decided_at: facts.now, path, matched: Some(matched) };
         let enforced = hits.charges().iter().filter(|charge| charge.mode == Mode::Enforced);
         let limits = enforced.map(|charge| self.policy.limits().get(charge.limit.index()));
         let fails = limits.map(|limit| limit.map_or(failure::DEFAULT, store_fails));
@@ -311,7 +315,7 @@ impl PolicyLimits {
         if admission.receipt.get_mut().is_ok_and(|receipt| receipt.is_some()) {
             admission.pending = self.pending(hits);
         }
-        if !self.for_good {
+        if !self.non_refundable {
             admission.tier = hits.tier().map(Into::into);
         }
     }
@@ -330,11 +334,11 @@ impl PolicyLimits {
 }
 
 /// The failure rule of a limit, as the limiter takes it.
-const fn store_fails(limit: &PolicyLimit) -> StoreFails {
+const fn store_fails(limit: &PolicyLimit) -> FailureRule {
     match limit.when_store_fails {
-        model::StoreFails::Allow => StoreFails::Allow,
-        model::StoreFails::Deny => StoreFails::Deny,
-        model::StoreFails::Local { share, of } => StoreFails::Local { share, of },
+        model::StoreFails::Allow => FailureRule::Allow,
+        model::StoreFails::Deny => FailureRule::Deny,
+        model::StoreFails::Local { share, of } => FailureRule::Local { share, of },
     }
 }
 

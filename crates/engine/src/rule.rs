@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderName;
-use tollgate::{Limiter, NamedLimit, StoreFails};
+use tollgate::{FailureRule, Limiter, NamedLimit};
 use tollgate_algorithms::{Limit, Mode};
 
 use crate::descriptor::{LimitDescriptor, Visibility};
@@ -47,7 +47,7 @@ pub(crate) enum Scope {
     Local,
     /// In the limiter's store if it has one, and as this says while the store fails.
     #[cfg(feature = "redis")]
-    Store(StoreFails),
+    Store(FailureRule),
 }
 
 /// Which key a rule charges.
@@ -205,7 +205,7 @@ impl Rule {
     /// limit. Without a store it makes no difference.
     #[cfg(feature = "redis")]
     #[must_use]
-    pub fn when_store_fails(self, fails: StoreFails) -> Self {
+    pub fn when_store_fails(self, fails: FailureRule) -> Self {
         Self { scope: Scope::Store(fails), ..self }
     }
 
@@ -233,7 +233,7 @@ impl Rule {
     }
 
     /// What the rule does while nothing can decide its hits.
-    pub(crate) const fn store_fails(&self) -> StoreFails {
+    pub(crate) const fn store_fails(&self) -> FailureRule {
         match self.scope {
             #[cfg(feature = "redis")]
             Scope::Store(fails) => fails,

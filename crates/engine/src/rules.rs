@@ -18,7 +18,7 @@ use tollgate_http::trusted::TrustedProxies;
 use crate::admission::Admission;
 use crate::charge;
 use crate::descriptor::{LimitDescriptor, NETWORK};
-use crate::enforcer::{Charged, Enforcer};
+use crate::enforcer::{Enforcer, SourceCharge};
 use crate::error::CheckError;
 use crate::head::RequestHead;
 use crate::ids::DescriptorId;
@@ -27,7 +27,7 @@ use crate::outcome::Outcome;
 use crate::rule::{Cost, Rule};
 use crate::scratch::Scratch;
 use crate::settlement::{Claim, PendingSettlement, contains, only};
-use keys::{Keys, Whose, push_key};
+use keys::{KeyOwner, Keys, push_key};
 
 pub use error::{NAME_CHARS_MAX, RulesError};
 use limit_cache::LimitCache;
@@ -166,7 +166,7 @@ impl Rules {
         if hits.is_empty() {
             return Ok(Outcome::Admitted(Admission::unlimited(enforcer)));
         }
-        let costs = hits.iter().map(Hit::asks).collect();
+        let costs = hits.iter().map(Hit::get_cost).collect();
         let charged = self.hits_of(&keys, &hits).charge(verdict).await?;
         drop(hits);
         Ok(self.outcome(enforcer, (charged, verdict.as_ref()), (&keys, &costs)))
@@ -187,7 +187,7 @@ impl Rules {
         if hits.is_empty() {
             return Ok(Outcome::Admitted(Admission::unlimited(enforcer)));
         }
-        let costs = hits.iter().map(Hit::asks).collect();
+        let costs = hits.iter().map(Hit::get_cost).collect();
         let charged = self.hits_of(&keys, &hits).try_charge(verdict)?;
         drop(hits);
         Ok(self.outcome(enforcer, (charged, verdict.as_ref()), (&keys, &costs)))
@@ -203,9 +203,9 @@ impl Rules {
         bytes.clear();
         for (place, registered) in self.rules.iter().enumerate() {
             match push_key(&registered.rule, head, &client, bytes)? {
-                Whose::Claimed => claimed |= only(place),
-                Whose::Address => by_address |= only(place),
-                Whose::Known => {}
+                KeyOwner::Claimed => claimed |= only(place),
+                KeyOwner::Address => by_address |= only(place),
+                KeyOwner::Known => {}
             }
             ends.push(bytes.len());
             computed.extend(registered.computed_limit(head, &self.limiter).map(|limit| (place, limit)));
@@ -250,7 +250,7 @@ impl Rules {
             let Some(own) = hits.get(place) else { continue };
             let is_estimate = self.rules.get(place).is_some_and(|registered| registered.rule.is_estimate);
             let hit = limit.hit(key);
-            let hit = if is_estimate { hit.estimate(own.asks()) } else { hit.cost(own.asks()) };
+            let hit = if is_estimate { hit.estimate(own.get_cost()) } else { hit.cost(own.get_cost()) };
             hits.push(if own.mode() == Mode::Shadow { hit.shadow() } else { hit });
         }
         hits
@@ -296,7 +296,7 @@ impl Rules {
         for (place, hit) in hits.iter().enumerate().filter(|(_, hit)| hit.mode() == Mode::Enforced) {
             let denied = self.addresses_of(keys, place).filter(|(_, limit, _)| limit.has_denied());
             debtors.extend(denied.map(|(id, limit, key)| {
-                let hit = AddressHit { place, hit: limit.hit(key).cost(hit.asks()) };
+                let hit = AddressHit { place, hit: limit.hit(key).cost(hit.get_cost()) };
                 charge::Address { hit, id }
             }));
         }
@@ -307,7 +307,7 @@ impl Rules {
     fn outcome(
         &self,
         enforcer: &Arc<Enforcer>,
-        (charged, verdict): (charge::Charged, Option<&Verdict>),
+        (charged, verdict): (charge::ChargeDetails, Option<&Verdict>),
         (keys, costs): (&Keys<'_>, &Costs),
     ) -> Outcome {
         let own = keys.iter().enumerate().map(|(place, key)| (DescriptorId::new(place), key));
@@ -319,7 +319,7 @@ impl Rules {
                 status.computed = Some(limit.limit());
             }
         }
-        let charged = Charged {
+        let charged = SourceCharge {
             receipt: charged.receipt,
             decided_at: self.decided_at(verdict),
             path: None,
@@ -356,7 +356,7 @@ impl Rules {
 
     /// When it was decided, by the calendar. A shared store has a clock of its own, so there the time counts from its answer on.
     fn decided_at(&self, verdict: Option<&Verdict>) -> Micros {
-        match verdict.map(Verdict::answers) {
+        match verdict.map(Verdict::results) {
             Some([first, ..]) if !self.waits => self.limiter.calendar(first.at()),
             _ => self.limiter.now(),
         }

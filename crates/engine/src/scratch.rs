@@ -15,12 +15,12 @@ pub struct Scratch {
     pub(crate) verdict: Option<Verdict>,
     /// Which concurrency limits and queues were asked, and whether each admits the request.
     #[cfg(feature = "policy")]
-    pub(crate) asked: Asked,
+    pub(crate) asked: HeldLimit,
 }
 
 /// The place of a held limit, and whether it admits the request.
 #[cfg(feature = "policy")]
-pub(crate) type Asked = smallvec::SmallVec<[(usize, bool); 2]>;
+pub(crate) type HeldLimit = smallvec::SmallVec<[(usize, bool); 2]>;
 
 impl Scratch {
     /// The hits of the last check against a policy.

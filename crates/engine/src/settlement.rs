@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, StatusCode};
 use smallvec::SmallVec;
 use tollgate::{Limiter, NamedLimit, Receipt};
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::header;
 
 /// What a response may settle. A charge is identified by the position of its hit in the request.
@@ -14,7 +14,7 @@ pub(crate) struct PendingSettlement {
     /// What a 401 does to each of them. A charge without a known client address is not here, and stays.
     pub(crate) claims: SmallVec<[Claim; 1]>,
     /// Charges whose actual cost the response reports.
-    pub(crate) reported: Vec<Reported>,
+    pub(crate) reported: Vec<ReportedCharges>,
     /// Charges whose cost was an estimate: one bit each.
     pub(crate) estimates: u32,
 }
@@ -35,7 +35,7 @@ pub(crate) type AddressKey = SmallVec<[u8; 24]>;
 
 /// Charges of one limit whose actual cost the response reports.
 #[derive(Clone, Debug)]
-pub(crate) struct Reported {
+pub(crate) struct ReportedCharges {
     /// The limit of the policy, by number: its charges are next to each other.
     #[cfg(feature = "policy")]
     pub(crate) limit: usize,
@@ -76,7 +76,7 @@ impl PendingSettlement {
             receipt = rest;
         }
         for reported in &self.reported {
-            let Found::One(text) = header::find(headers, &reported.header) else { continue };
+            let Lookup::One(text) = header::find(headers, &reported.header) else { continue };
             let Some(actual) = header::whole_number(text) else { continue };
             let (its, rest) = receipt.part(|place| contains(reported.charges, place));
             settle(its, actual.min(reported.max));

@@ -66,7 +66,7 @@ impl<'a> LimitStatus<'a> {
     /// Whether this limit granted the request. In an admitted request only a limit in shadow mode did not.
     #[must_use]
     pub const fn is_granted(&self) -> bool {
-        self.decision.granted()
+        self.decision.is_granted()
     }
 
     /// Whether clients see its numbers. Clients never see a limit in shadow mode.
@@ -156,7 +156,7 @@ impl Degradation {
         if let tollgate::Kind::Unavailable(_) = verdict.kind() {
             return Self::Unknown;
         }
-        let enforced = verdict.answers().iter().filter(|answer| answer.mode() == Mode::Enforced);
+        let enforced = verdict.results().iter().filter(|answer| answer.mode() == Mode::Enforced);
         enforced.map(|answer| Self::by(answer.source())).fold(Self::None, Self::max)
     }
 

@@ -34,13 +34,14 @@ fn a_request_that_matches_many_limits_allocates_at_most_once() {
         let limits = limits[..many].join("\n");
         let text = format!("tollgate: 1\nrate_limit:\n{limits}\nroutes: [{{ path: '/reports/{{id}}' }}]\n");
         let policy = Arc::new(Policy::parse("tollgate.yaml", &text).unwrap());
-        for for_good in [false, true] {
+        for non_refundable in [false, true] {
             let limits = PolicyLimits::new(Limiter::new().unwrap(), Arc::clone(&policy), None);
-            let enforcer = Arc::new(Enforcer::from(if for_good { limits.for_good() } else { limits }));
+            let enforcer =
+                Arc::new(Enforcer::from(if non_refundable { limits.non_refundable() } else { limits }));
             let mut scratch = Scratch::default();
             (0..2).for_each(|_| check(&enforcer, &mut scratch));
             let count = allocations(|| (0..100).for_each(|_| check(&enforcer, &mut scratch)));
-            assert!(count <= most, "{count} for {many} limits, for good: {for_good}");
+            assert!(count <= most, "{count} for {many} limits, for good: {non_refundable}");
         }
     }
 }

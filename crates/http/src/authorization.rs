@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use http::header::{AUTHORIZATION, HeaderMap};
 
-use crate::found::{Found, trimmed};
+use crate::found::{Lookup, trimmed};
 use crate::header;
 
 /// The schemes to look for.
@@ -58,9 +58,9 @@ pub enum Credentials<'a> {
 /// credential is one key, however a client spells it. Decoded bytes are appended to the buffer.
 ///
 /// # Errors
-/// Why there are no such credentials. A different scheme is [`Found::Missing`]; a scheme alone or an empty user name is
-/// [`Found::Empty`]; `Basic` that is not base64 of text with a colon, and a `Bearer` token with a blank,
-/// are [`Found::Malformed`].
+/// Why there are no such credentials. A different scheme is [`Lookup::Missing`]; a scheme alone or an empty user name is
+/// [`Lookup::Empty`]; `Basic` that is not base64 of text with a colon, and a `Bearer` token with a blank,
+/// are [`Lookup::Malformed`].
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
@@ -76,10 +76,12 @@ pub fn find<'a>(
     headers: &'a HeaderMap,
     scheme: Scheme,
     buffer: &mut Vec<u8>,
-) -> Result<Credentials<'a>, Found<'a>> {
+) -> Result<Credentials<'a>, Lookup<'a>> {
     let value = match header::find(headers, &AUTHORIZATION) {
-        Found::One(value) => value,
-        other @ (Found::Missing | Found::Empty | Found::Repeated | Found::Malformed) => return Err(other),
+        Lookup::One(value) => value,
+        other @ (Lookup::Missing | Lookup::Empty | Lookup::Repeated | Lookup::Malformed) => {
+            return Err(other);
+        }
     };
     let end = value.iter().position(is_blank).unwrap_or(value.len());
     let (name, rest) = value.split_at_checked(end).unwrap_or((value, &[]));
@@ -87,13 +89,13 @@ pub fn find<'a>(
     let is_bearer = name.eq_ignore_ascii_case(b"bearer");
     let is_basic = name.eq_ignore_ascii_case(b"basic");
     match scheme {
-        Scheme::Bearer if !is_bearer => Err(Found::Missing),
-        Scheme::Basic if !is_basic => Err(Found::Missing),
+        Scheme::Bearer if !is_bearer => Err(Lookup::Missing),
+        Scheme::Basic if !is_basic => Err(Lookup::Missing),
         Scheme::Bearer | Scheme::Basic | Scheme::Any if is_bearer || is_basic => match rest {
-            [] => Err(Found::Empty),
+            [] => Err(Lookup::Empty),
             // No token has a blank in it (RFC 6750). A server that reads only the first word would take each of these for the
             // same token, and here each would be a key of its own.
-            rest if is_bearer && rest.iter().any(is_blank) => Err(Found::Malformed),
+            rest if is_bearer && rest.iter().any(is_blank) => Err(Lookup::Malformed),
             rest if is_bearer => Ok(Credentials::Bearer(Text::Sent(rest))),
             rest => basic(rest, buffer),
         },
@@ -121,7 +123,7 @@ fn collapsed<'a>(scheme: &[u8], rest: &[u8], buffer: &mut Vec<u8>) -> Text<'a> {
     Text::Written(start..buffer.len())
 }
 
-fn basic<'a>(encoded: &[u8], buffer: &mut Vec<u8>) -> Result<Credentials<'a>, Found<'a>> {
+fn basic<'a>(encoded: &[u8], buffer: &mut Vec<u8>) -> Result<Credentials<'a>, Lookup<'a>> {
     let start = buffer.len();
     let colon = decode(encoded, buffer)
         .and_then(|()| buffer.get(start..)?.iter().position(|byte| *byte == b':'))
@@ -132,11 +134,11 @@ fn basic<'a>(encoded: &[u8], buffer: &mut Vec<u8>) -> Result<Credentials<'a>, Fo
         }
         Some(_) => {
             buffer.truncate(start);
-            Err(Found::Empty)
+            Err(Lookup::Empty)
         }
         None => {
             buffer.truncate(start);
-            Err(Found::Malformed)
+            Err(Lookup::Malformed)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The result of looking up one named value in a request. Lookups are `header`, `query` and `cookie`.
 
-/// Maximum length of a value; a longer one is [`Found::Malformed`]. The same as the longest header line that
+/// Maximum length of a value; a longer one is [`Lookup::Malformed`]. The same as the longest header line that
 /// common servers accept.
 pub const VALUE_MAX: usize = 8_192;
 
@@ -10,7 +10,7 @@ pub const VALUE_MAX: usize = 8_192;
 /// sends both would be limited as one client and served as another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
-pub enum Found<'a> {
+pub enum Lookup<'a> {
     /// There is no such name.
     Missing,
     /// The name occurs once, without a value.
@@ -23,7 +23,7 @@ pub enum Found<'a> {
     Malformed,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Lookup<'a> {
     /// A value that occurs once.
     pub fn value(value: &'a [u8]) -> Self {
         match value.len() {

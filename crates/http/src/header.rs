@@ -2,9 +2,9 @@
 
 use http::header::{AUTHORIZATION, FORWARDED, HeaderMap, HeaderName};
 
-use crate::found::{Found, trimmed};
+use crate::found::{Lookup, trimmed};
 
-/// Finds a header by name. Blanks around the value are ignored; two lines are [`Found::Repeated`].
+/// Finds a header by name. Blanks around the value are ignored; two lines are [`Lookup::Repeated`].
 ///
 /// A comma is part of the value: a key with a comma and two joined lines cannot be distinguished.
 ///
@@ -14,16 +14,16 @@ use crate::found::{Found, trimmed};
 /// let name = HeaderName::from_static("x-api-key");
 /// let mut headers = HeaderMap::new();
 /// headers.append(&name, HeaderValue::from_static(" abc "));
-/// assert_eq!(header::find(&headers, &name), Found::One(b"abc"));
+/// assert_eq!(header::find(&headers, &name), Lookup::One(b"abc"));
 /// headers.append(&name, HeaderValue::from_static("abc"));
-/// assert_eq!(header::find(&headers, &name), Found::Repeated);
+/// assert_eq!(header::find(&headers, &name), Lookup::Repeated);
 /// ```
-pub fn find<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Found<'a> {
+pub fn find<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Lookup<'a> {
     let mut lines = headers.get_all(name).iter();
     match (lines.next(), lines.next()) {
-        (None, _) => Found::Missing,
-        (Some(line), None) => Found::value(trimmed(line.as_bytes())),
-        (Some(_), Some(_)) => Found::Repeated,
+        (None, _) => Lookup::Missing,
+        (Some(line), None) => Lookup::value(trimmed(line.as_bytes())),
+        (Some(_), Some(_)) => Lookup::Repeated,
     }
 }
 
@@ -87,25 +87,25 @@ pub fn is_origin(name: &HeaderName) -> bool {
 
 /// Finds the token of `Authorization: Bearer …` (RFC 6750). The scheme is case-insensitive.
 ///
-/// A different scheme is [`Found::Missing`], the scheme alone [`Found::Empty`], and a token with characters other than letters,
-/// digits, `-._~+/` and trailing `=` [`Found::Malformed`].
-pub fn bearer(headers: &HeaderMap) -> Found<'_> {
+/// A different scheme is [`Lookup::Missing`], the scheme alone [`Lookup::Empty`], and a token with characters other than letters,
+/// digits, `-._~+/` and trailing `=` [`Lookup::Malformed`].
+pub fn bearer(headers: &HeaderMap) -> Lookup<'_> {
     let value = match find(headers, &AUTHORIZATION) {
-        Found::One(value) => value,
-        other @ (Found::Missing | Found::Empty | Found::Repeated | Found::Malformed) => return other,
+        Lookup::One(value) => value,
+        other @ (Lookup::Missing | Lookup::Empty | Lookup::Repeated | Lookup::Malformed) => return other,
     };
     let length = value.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(value.len());
     let Some((scheme, rest)) = value.split_at_checked(length) else {
-        return Found::Malformed;
+        return Lookup::Malformed;
     };
     match rest {
-        _ if !scheme.eq_ignore_ascii_case(b"bearer") => Found::Missing,
-        [] => Found::Empty,
+        _ if !scheme.eq_ignore_ascii_case(b"bearer") => Lookup::Missing,
+        [] => Lookup::Empty,
         [b' ', token @ ..] => {
             let token = trimmed(token);
-            if is_token(token) { Found::value(token) } else { Found::Malformed }
+            if is_token(token) { Lookup::value(token) } else { Lookup::Malformed }
         }
-        _ => Found::Malformed,
+        _ => Lookup::Malformed,
     }
 }
 
@@ -146,50 +146,50 @@ mod tests {
     fn one_header_is_found_and_two_are_never_chosen_from() {
         let name = HeaderName::from_static("x-api-key");
         let (longest, longer) = ("k".repeat(VALUE_MAX), "k".repeat(VALUE_MAX + 1));
-        let table: &[(&[&str], Found<'_>)] = &[
-            (&[], Found::Missing),
-            (&[""], Found::Empty),
-            (&[" \t "], Found::Empty),
-            (&["k"], Found::One(b"k")),
-            (&["\t k l "], Found::One(b"k l")),
-            (&["k, l"], Found::One(b"k, l")),
-            (&["\u{e9}"], Found::One("\u{e9}".as_bytes())),
-            (&["k", "k"], Found::Repeated),
-            (&["k", ""], Found::Repeated),
-            (&["", ""], Found::Repeated),
-            (&[&longest], Found::One(longest.as_bytes())),
-            (&[&longer], Found::Malformed),
+        let table: &[(&[&str], Lookup<'_>)] = &[
+            (&[], Lookup::Missing),
+            (&[""], Lookup::Empty),
+            (&[" \t "], Lookup::Empty),
+            (&["k"], Lookup::One(b"k")),
+            (&["\t k l "], Lookup::One(b"k l")),
+            (&["k, l"], Lookup::One(b"k, l")),
+            (&["\u{e9}"], Lookup::One("\u{e9}".as_bytes())),
+            (&["k", "k"], Lookup::Repeated),
+            (&["k", ""], Lookup::Repeated),
+            (&["", ""], Lookup::Repeated),
+            (&[&longest], Lookup::One(longest.as_bytes())),
+            (&[&longer], Lookup::Malformed),
         ];
         for (lines, expected) in table {
             assert_eq!(find(&headers(&name, lines), &name), *expected, "{lines:?}");
         }
         let other = headers(&HeaderName::from_static("x-api-key2"), &["k"]);
-        assert_eq!(find(&other, &name), Found::Missing);
+        assert_eq!(find(&other, &name), Lookup::Missing);
     }
 
     #[test]
     fn a_bearer_token_is_found_whatever_the_case_of_its_scheme() {
-        let table: &[(&[&str], Found<'_>)] = &[
-            (&[], Found::Missing),
-            (&["Basic YTpi"], Found::Missing),
-            (&["Bearertoken"], Found::Missing),
-            (&["Bearers token"], Found::Missing),
-            (&["token"], Found::Missing),
-            (&[""], Found::Empty),
-            (&["Bearer"], Found::Empty),
-            (&["bearer "], Found::Empty),
-            (&["Bearer abc"], Found::One(b"abc")),
-            (&["bEARER   a.b-c_~+/d=="], Found::One(b"a.b-c_~+/d==")),
-            (&["Bearer a b"], Found::Malformed),
-            (&["Bearer a,b"], Found::Malformed),
-            (&["Bearer \"a\""], Found::Malformed),
-            (&["Bearer =="], Found::Malformed),
-            (&["Bearer a=b"], Found::Malformed),
-            (&["Bearer\tabc"], Found::Malformed),
-            (&["Bearer:abc"], Found::Malformed),
-            (&["Bearer \u{e9}"], Found::Malformed),
-            (&["Bearer a", "Bearer a"], Found::Repeated),
-            (&["Bearer a", "Basic b"], Found::Repeated),
+        let table: &[(&[&str], Lookup<'_>)] = &[
+            (&[], Lookup::Missing),
+            (&["Basic YTpi"], Lookup::Missing),
+            (&["Bearertoken"], Lookup::Missing),
+            (&["Bearers token"], Lookup::Missing),
+            (&["token"], Lookup::Missing),
+            (&[""], Lookup::Empty),
+            (&["Bearer"], Lookup::Empty),
+            (&["bearer "], Lookup::Empty),
+            (&["Bearer abc"], Lookup::One(b"abc")),
+            (&["bEARER   a.b-c_~+/d=="], Lookup::One(b"a.b-c_~+/d==")),
+            (&["Bearer a b"], Lookup::Malformed),
+            (&["Bearer a,b"], Lookup::Malformed),
+            (&["Bearer \"a\""], Lookup::Malformed),
+            (&["Bearer =="], Lookup::Malformed),
+            (&["Bearer a=b"], Lookup::Malformed),
+            (&["Bearer\tabc"], Lookup::Malformed),
+            (&["Bearer:abc"], Lookup::Malformed),
+            (&["Bearer \u{e9}"], Lookup::Malformed),
+            (&["Bearer a", "Bearer a"], Lookup::Repeated),
+            (&["Bearer a", "Basic b"], Lookup::Repeated),
         ];
         for (lines, expected) in table {
             assert_eq!(bearer(&headers(&AUTHORIZATION, lines)), *expected, "{lines:?}");

@@ -1,8 +1,8 @@
 //! Finds one named parameter of a query string, decoded like a form.
 
-use crate::found::Found;
+use crate::found::Lookup;
 
-/// Maximum length of a query to search; a longer one is [`Found::Malformed`], so that nothing is hidden beyond
+/// Maximum length of a query to search; a longer one is [`Lookup::Malformed`], so that nothing is hidden beyond
 /// the end.
 pub const QUERY_MAX: usize = 8_192;
 
@@ -22,16 +22,16 @@ pub enum Semicolons {
 ///
 /// Parameters are separated by `&`. In names and values, `%xx` is a byte and `+` a space. Names are compared after
 /// decoding, so that `k%65y` is `key`. A broken escape in any name, or in the requested value, is
-/// [`Found::Malformed`]; in other values it is ignored. A value with escapes is decoded
+/// [`Lookup::Malformed`]; in other values it is ignored. A value with escapes is decoded
 /// into the buffer, which is overwritten; one without is borrowed from the query.
 ///
 /// ```
 /// use tollgate_http::{found::Found, query};
 /// let mut buffer = Vec::new();
-/// assert_eq!(query::find("page=2&api%5Fkey=a%2Bb", "api_key", &mut buffer), Found::One(b"a+b"));
-/// assert_eq!(query::find("key=a&k%65y=b", "key", &mut buffer), Found::Repeated);
+/// assert_eq!(query::find("page=2&api%5Fkey=a%2Bb", "api_key", &mut buffer), Lookup::One(b"a+b"));
+/// assert_eq!(query::find("key=a&k%65y=b", "key", &mut buffer), Lookup::Repeated);
 /// ```
-pub fn find<'a>(query: &'a str, name: &str, buffer: &'a mut Vec<u8>) -> Found<'a> {
+pub fn find<'a>(query: &'a str, name: &str, buffer: &'a mut Vec<u8>) -> Lookup<'a> {
     find_as(Semicolons::Text, query, name, buffer)
 }
 
@@ -40,16 +40,21 @@ pub fn find<'a>(query: &'a str, name: &str, buffer: &'a mut Vec<u8>) -> Found<'a
 /// ```
 /// use tollgate_http::{found::Found, query::{find_as, Semicolons}};
 /// let found = |semicolons| match find_as(semicolons, "a=1;key=2&b=3", "key", &mut Vec::new()) {
-///     Found::One(value) => Some(value == b"2"),
+///     Lookup::One(value) => Some(value == b"2"),
 ///     _ => None,
 /// };
 /// assert_eq!(found(Semicolons::Text), None);
 /// assert_eq!(found(Semicolons::Separator), Some(true));
 /// assert_eq!(found(Semicolons::Dropped), None);
 /// ```
-pub fn find_as<'a>(semicolons: Semicolons, query: &'a str, name: &str, buffer: &'a mut Vec<u8>) -> Found<'a> {
+pub fn find_as<'a>(
+    semicolons: Semicolons,
+    query: &'a str,
+    name: &str,
+    buffer: &'a mut Vec<u8>,
+) -> Lookup<'a> {
     if query.len() > QUERY_MAX {
-        return Found::Malformed;
+        return Lookup::Malformed;
     }
     let mut found = None;
     let separates = |byte: &u8| *byte == b'&' || (*byte == b';' && semicolons == Semicolons::Separator);
@@ -63,15 +68,15 @@ pub fn find_as<'a>(semicolons: Semicolons, query: &'a str, name: &str, buffer: &
             _ => (pair, [].as_slice()),
         };
         match is_named(raw_name, name.as_bytes()) {
-            None => return Found::Malformed,
+            None => return Lookup::Malformed,
             Some(false) => {}
-            Some(true) if found.is_some() => return Found::Repeated,
+            Some(true) if found.is_some() => return Lookup::Repeated,
             Some(true) => found = Some(value),
         }
     }
     match found {
-        None => Found::Missing,
-        Some(value) if !value.iter().any(|byte| matches!(byte, b'%' | b'+')) => Found::value(value),
+        None => Lookup::Missing,
+        Some(value) if !value.iter().any(|byte| matches!(byte, b'%' | b'+')) => Lookup::value(value),
         Some(value) => decode(value, buffer),
     }
 }
@@ -88,16 +93,16 @@ fn is_named(mut raw: &[u8], name: &[u8]) -> Option<bool> {
     Some(same && wanted.next().is_none())
 }
 
-fn decode<'a>(mut raw: &[u8], buffer: &'a mut Vec<u8>) -> Found<'a> {
+fn decode<'a>(mut raw: &[u8], buffer: &'a mut Vec<u8>) -> Lookup<'a> {
     buffer.clear();
     while !raw.is_empty() {
         let Some((byte, rest)) = first(raw) else {
-            return Found::Malformed;
+            return Lookup::Malformed;
         };
         buffer.push(byte);
         raw = rest;
     }
-    Found::value(buffer)
+    Lookup::value(buffer)
 }
 
 /// The first decoded byte, and the rest. `None` at a broken escape and at the end.
@@ -127,12 +132,12 @@ mod tests {
     #[test]
     fn a_semicolon_means_what_the_upstream_takes_it_for() {
         let all = [Semicolons::Text, Semicolons::Separator, Semicolons::Dropped];
-        let table: [(&str, [Found<'_>; 3]); 5] = [
-            ("a=1;key=2", [Found::Missing, Found::One(b"2"), Found::Missing]),
-            ("key=1;a=2", [Found::One(b"1;a=2"), Found::One(b"1"), Found::Missing]),
-            ("key=1;key=2", [Found::One(b"1;key=2"), Found::Repeated, Found::Missing]),
-            ("a;b&key=1", [Found::One(b"1"); 3]),
-            ("key=1%3Ba", [Found::One(b"1;a"); 3]),
+        let table: [(&str, [Lookup<'_>; 3]); 5] = [
+            ("a=1;key=2", [Lookup::Missing, Lookup::One(b"2"), Lookup::Missing]),
+            ("key=1;a=2", [Lookup::One(b"1;a=2"), Lookup::One(b"1"), Lookup::Missing]),
+            ("key=1;key=2", [Lookup::One(b"1;key=2"), Lookup::Repeated, Lookup::Missing]),
+            ("a;b&key=1", [Lookup::One(b"1"); 3]),
+            ("key=1%3Ba", [Lookup::One(b"1;a"); 3]),
         ];
         for (query, expected) in table {
             for (semicolons, expected) in all.into_iter().zip(expected) {
@@ -145,57 +150,57 @@ mod tests {
 
     #[test]
     fn one_parameter_is_found_however_it_is_written() {
-        let table: &[(&str, Found<'_>)] = &[
-            ("", Found::Missing),
-            ("keys=1&ke=2&Key=3&xkey=4", Found::Missing),
-            ("a=key", Found::Missing),
-            ("a=1;key=2", Found::Missing),
-            ("key", Found::Empty),
-            ("key=", Found::Empty),
-            ("a&key&b", Found::Empty),
-            ("key=v", Found::One(b"v")),
-            ("&&key=v&", Found::One(b"v")),
-            ("a=1&key=v=w&b=2", Found::One(b"v=w")),
-            ("%6b%65%79=v", Found::One(b"v")),
-            ("%6B%65%79=v", Found::One(b"v")),
-            ("key=a%2Bb+c%20d%26", Found::One(b"a+b c d&")),
-            ("key=%00%ff", Found::One(b"\0\xff")),
-            ("key=+", Found::One(b" ")),
-            ("key=a&key=a", Found::Repeated),
-            ("key=a&k%65y=b", Found::Repeated),
-            ("key&key", Found::Repeated),
-            ("key=%", Found::Malformed),
-            ("key=%4", Found::Malformed),
-            ("key=%zz", Found::Malformed),
-            ("key=%u0041", Found::Malformed),
-            ("key=%+1", Found::Malformed),
-            ("key=a&x%zz=b", Found::Malformed),
-            ("key=a&off=100%", Found::One(b"a")),
+        let table: &[(&str, Lookup<'_>)] = &[
+            ("", Lookup::Missing),
+            ("keys=1&ke=2&Key=3&xkey=4", Lookup::Missing),
+            ("a=key", Lookup::Missing),
+            ("a=1;key=2", Lookup::Missing),
+            ("key", Lookup::Empty),
+            ("key=", Lookup::Empty),
+            ("a&key&b", Lookup::Empty),
+            ("key=v", Lookup::One(b"v")),
+            ("&&key=v&", Lookup::One(b"v")),
+            ("a=1&key=v=w&b=2", Lookup::One(b"v=w")),
+            ("%6b%65%79=v", Lookup::One(b"v")),
+            ("%6B%65%79=v", Lookup::One(b"v")),
+            ("key=a%2Bb+c%20d%26", Lookup::One(b"a+b c d&")),
+            ("key=%00%ff", Lookup::One(b"\0\xff")),
+            ("key=+", Lookup::One(b" ")),
+            ("key=a&key=a", Lookup::Repeated),
+            ("key=a&k%65y=b", Lookup::Repeated),
+            ("key&key", Lookup::Repeated),
+            ("key=%", Lookup::Malformed),
+            ("key=%4", Lookup::Malformed),
+            ("key=%zz", Lookup::Malformed),
+            ("key=%u0041", Lookup::Malformed),
+            ("key=%+1", Lookup::Malformed),
+            ("key=a&x%zz=b", Lookup::Malformed),
+            ("key=a&off=100%", Lookup::One(b"a")),
         ];
         for (query, expected) in table {
             assert_eq!(find(query, "key", &mut Vec::new()), *expected, "{query}");
         }
-        assert_eq!(find("a+b=1", "a b", &mut Vec::new()), Found::One(b"1"));
-        assert_eq!(find("=1", "", &mut Vec::new()), Found::One(b"1"));
-        assert_eq!(find("a=1&", "", &mut Vec::new()), Found::Missing);
+        assert_eq!(find("a+b=1", "a b", &mut Vec::new()), Lookup::One(b"1"));
+        assert_eq!(find("=1", "", &mut Vec::new()), Lookup::One(b"1"));
+        assert_eq!(find("a=1&", "", &mut Vec::new()), Lookup::Missing);
     }
 
     #[test]
     fn nothing_hides_behind_the_longest_query() {
         let query = format!("key=a&{}", "x".repeat(QUERY_MAX - 6));
-        assert_eq!(find(&query, "key", &mut Vec::new()), Found::One(b"a"));
-        assert_eq!(find(&(query + "x"), "key", &mut Vec::new()), Found::Malformed);
+        assert_eq!(find(&query, "key", &mut Vec::new()), Lookup::One(b"a"));
+        assert_eq!(find(&(query + "x"), "key", &mut Vec::new()), Lookup::Malformed);
     }
 
     #[test]
     fn a_warm_buffer_does_not_grow_and_a_plain_value_does_not_need_it() {
         let mut buffer = Vec::new();
-        assert_eq!(find("key=plain", "key", &mut buffer), Found::One(b"plain"));
+        assert_eq!(find("key=plain", "key", &mut buffer), Lookup::One(b"plain"));
         assert_eq!(buffer.capacity(), 0);
         buffer.reserve(64);
         let capacity = buffer.capacity();
         for _ in 0..3 {
-            assert_eq!(find("k%65y=%61bc", "key", &mut buffer), Found::One(b"abc"));
+            assert_eq!(find("k%65y=%61bc", "key", &mut buffer), Lookup::One(b"abc"));
             assert_eq!(buffer.capacity(), capacity);
         }
     }
@@ -215,7 +220,7 @@ mod tests {
                 bytes.iter().map(one).collect()
             };
             let query = format!("a=1&{}={}&b=2", encode(b"ke y"), encode(&value));
-            let expected = if value.is_empty() { Found::Empty } else { Found::One(&value) };
+            let expected = if value.is_empty() { Lookup::Empty } else { Lookup::One(&value) };
             assert_eq!(find(&query, "ke y", &mut Vec::new()), expected, "seed {seed}: {query}");
         }
     }

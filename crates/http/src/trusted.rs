@@ -16,7 +16,7 @@ pub use hops::HOP_BYTES_MAX;
 pub use networks::{CIDR_MAX, NETWORKS_MAX, Networks, parse_cidr};
 
 /// The most hops that are walked from the right through trusted networks. Where more are trusted the walk ends there,
-/// with the last one as the client: [`How::TooManyHops`].
+/// with the last one as the client: [`AddressSource::TooManyHops`].
 pub const HOPS_MAX: u8 = 64;
 
 /// Whose word is taken for the address of a client.
@@ -83,12 +83,12 @@ pub struct Origin {
     /// In its [canonical form](canonical).
     pub address: IpAddr,
     /// For whoever asks why.
-    pub how: How,
+    pub how: AddressSource,
 }
 
 /// Why an address is the client's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum How {
+pub enum AddressSource {
     /// The peer; no proxy is trusted.
     Peer,
     /// The peer, which is not a trusted proxy. A header was not looked at.
@@ -174,7 +174,7 @@ impl TrustedProxies {
     #[must_use]
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Origin {
         let (address, how) = match self {
-            Self::None => (peer, How::Peer),
+            Self::None => (peer, AddressSource::Peer),
             Self::Networks { cidrs, header } => walk(cidrs, header, peer, headers),
             Self::Hops { count, header } => count_back(*count, header, peer, headers),
         };
@@ -194,43 +194,53 @@ impl TrustedProxies {
     }
 }
 
-fn walk(cidrs: &Networks, header: &ForwardHeader, peer: IpAddr, headers: &HeaderMap) -> (IpAddr, How) {
+fn walk(
+    cidrs: &Networks,
+    header: &ForwardHeader,
+    peer: IpAddr,
+    headers: &HeaderMap,
+) -> (IpAddr, AddressSource) {
     if !cidrs.contains(peer) {
-        return (peer, How::PeerNotTrusted);
+        return (peer, AddressSource::PeerNotTrusted);
     }
     let (mut client, mut hops) = (peer, 0);
     for hop in hops::from_the_right(header, headers) {
         if hops == HOPS_MAX {
-            return (client, How::TooManyHops);
+            return (client, AddressSource::TooManyHops);
         }
         let Some(address) = hop.and_then(|hop| hops::address(header, hop)) else {
-            return (client, How::StoppedAtBadHop { hops });
+            return (client, AddressSource::StoppedAtBadHop { hops });
         };
         client = address;
         hops += 1;
         if !cidrs.contains(address) {
-            return (client, How::Walked { hops });
+            return (client, AddressSource::Walked { hops });
         }
     }
-    (client, if hops == 0 { How::NoHeader } else { How::AllTrusted { hops } })
+    (client, if hops == 0 { AddressSource::NoHeader } else { AddressSource::AllTrusted { hops } })
 }
 
-fn count_back(count: NonZeroU8, header: &ForwardHeader, peer: IpAddr, headers: &HeaderMap) -> (IpAddr, How) {
+fn count_back(
+    count: NonZeroU8,
+    header: &ForwardHeader,
+    peer: IpAddr,
+    headers: &HeaderMap,
+) -> (IpAddr, AddressSource) {
     let mut hops = 0;
     for hop in hops::from_the_right(header, headers) {
         let Some(hop) = hop else {
-            return (peer, How::CountedBadHop { hop: hops + 1 });
+            return (peer, AddressSource::CountedBadHop { hop: hops + 1 });
         };
         // As Envoy does: what stands to the right of the one asked for is counted and not read.
         if hops + 1 == count.get() {
             return match hops::address(header, hop) {
-                Some(address) => (address, How::Counted { hops: hops + 1 }),
-                None => (peer, How::CountedBadHop { hop: hops + 1 }),
+                Some(address) => (address, AddressSource::Counted { hops: hops + 1 }),
+                None => (peer, AddressSource::CountedBadHop { hop: hops + 1 }),
             };
         }
         hops += 1;
     }
-    (peer, if hops == 0 { How::NoHeader } else { How::TooFewHops { hops } })
+    (peer, if hops == 0 { AddressSource::NoHeader } else { AddressSource::TooFewHops { hops } })
 }
 
 impl ForwardHeader {
@@ -265,7 +275,7 @@ impl ForwardHeader {
 static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 static FORWARDED_NAME: HeaderName = FORWARDED;
 
-impl fmt::Display for How {
+impl fmt::Display for AddressSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Peer => f.write_str("the peer, because no proxy is trusted"),

@@ -12,7 +12,7 @@ use crate::event::{Event, Listener};
 use crate::hash::{Hashing, Secret};
 use crate::leaky_queue::LeakyQueues;
 use crate::limiter::{Inner, Limiter};
-use crate::reservation::Book;
+use crate::reservation::ReservationTable;
 use crate::snapshot::{self, RestoreError};
 use crate::store::memory::Memory;
 use crate::timers::Timers;
@@ -21,8 +21,8 @@ use crate::waiting::Turns;
 /// Default memory budget: enough for more than ten million bucket keys.
 const BUDGET: usize = 256 << 20;
 
-/// The smallest [budget](Builder::budget), in bytes: 4 MiB. Less would hold hardly any keys.
-pub const BUDGET_BYTES_MIN: usize = 4 << 20;
+/// The smallest [`max_memory`](Builder::max_memory), in bytes: 4 MiB. Less would hold hardly any keys.
+pub const MAX_MEMORY_BYTES_MIN: usize = 4 << 20;
 
 /// Default maximum number of open reservations.
 const RESERVATIONS: usize = 1 << 16;
@@ -54,13 +54,13 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Sets the memory budget of the store in bytes, at least [`BUDGET_BYTES_MIN`]. The default is 256 MiB.
+    /// Sets the memory budget of the store in bytes, at least [`MAX_MEMORY_BYTES_MIN`]. The default is 256 MiB.
     ///
     /// When live keys fill it, known keys are not affected. New keys of a limit share an overflow bucket until
     /// there is room again: a new key may be refused for the usage of others, but never gets more than its
-    /// limit. [`Stats::overflowed`](crate::Stats::overflowed) counts such hits, and [`Verdict::shared`](crate::Verdict::shared) reports them.
+    /// limit. [`Stats::overflowed`](crate::Stats::overflowed) counts such hits, and [`Verdict::is_overflow`](crate::Verdict::is_overflow) reports them.
     #[must_use]
-    pub fn budget(self, bytes: usize) -> Self {
+    pub fn max_memory(self, bytes: usize) -> Self {
         Self { budget: bytes, ..self }
     }
 
@@ -73,13 +73,13 @@ impl Builder {
     /// Uses a faster hash that does not resist collision attacks. Use this only if clients cannot choose keys (for
     /// example, if keys are IDs from your own database).
     #[must_use]
-    pub fn keys_are_vouched_for(self) -> Self {
+    pub fn trusted_keys(self) -> Self {
         Self { vouched: true, ..self }
     }
 
     /// Sets a listener for verdicts. It runs on the calling thread before the verdict is returned, so it must be fast.
     #[must_use]
-    pub fn listen(self, listener: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
+    pub fn on_event(self, listener: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
         Self { listener: Some(Listener(Arc::new(listener))), ..self }
     }
 
@@ -133,7 +133,7 @@ impl Builder {
 
     fn build_with(self, hashing: Hashing) -> Result<Limiter, BuildError> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
-        if self.budget < BUDGET_BYTES_MIN {
+        if self.budget < MAX_MEMORY_BYTES_MIN {
             return Err(BuildError::BudgetTooSmall { bytes: self.budget });
         }
         let clock = self.clock.unwrap_or_default();
@@ -146,13 +146,13 @@ impl Builder {
             hashing,
             listener: self.listener,
             names: Mutex::new(HashMap::new()),
-            book: Mutex::new(Book::new(self.reservations_max)),
+            book: Mutex::new(ReservationTable::new(self.reservations_max)),
             permits: Permits::default(),
             timers,
             turns: Turns::default(),
             queues: LeakyQueues::default(),
             #[cfg(feature = "redis")]
-            shared: self.store.map(|(store, naming)| crate::remote::Shared::new(store, naming)),
+            shared: self.store.map(|(store, naming)| crate::remote::RemoteStore::new(store, naming)),
         })))
     }
 }
@@ -168,7 +168,7 @@ mod tests {
         for vouched in [false, true] {
             let hash = |_| {
                 let builder = Limiter::builder();
-                let builder = if vouched { builder.keys_are_vouched_for() } else { builder };
+                let builder = if vouched { builder.trusted_keys() } else { builder };
                 builder.build().unwrap().0.hashing.of_name(0).of(b"ada")
             };
             let hashes: HashSet<u64> = (0..8).map(hash).collect();

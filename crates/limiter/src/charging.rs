@@ -5,15 +5,15 @@ use tollgate_algorithms::{Micros, Mode};
 
 use crate::error::HitError;
 use crate::event::{Event, Verb};
-use crate::inline_list::Listing;
+use crate::inline_list::InlineList;
 use crate::limit::Hit;
 use crate::limiter::{HITS_MAX, Inner, KEY_BYTES_MAX};
-use crate::store::memory::batch::{Answered, Charge};
-use crate::store::memory::fast_path::{PLAIN_HITS_MAX, Plain, Weighed};
-use crate::store::memory::map::Spot;
-use crate::store::memory::packed_rates::{Narrow, Raw};
-use crate::store::memory::{Ask, Charged, Given, NoRoom, Weight};
-use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
+use crate::store::memory::batch::{BatchResult, Charge};
+use crate::store::memory::fast_path::{FastBatch, FastHit, PLAIN_HITS_MAX};
+use crate::store::memory::map::Probe;
+use crate::store::memory::packed_rates::{PackedDecision, PackedLimit};
+use crate::store::memory::{ChargeResult, KeyRequest, KeyResult, NoRoom, PackedHit};
+use crate::verdict::{HitResult, Kind, Source, Unavailable, Verdict};
 
 impl Inner {
     /// Checks a hit: its limit is ours, its key not too long.
@@ -58,7 +58,7 @@ impl Inner {
     ///
     /// It is compiled into its caller, so that a caller who asks only whether it was granted pays for nothing else.
     #[inline(always)]
-    pub(crate) fn charge_at(&self, hit: &Hit<'_>, (id, spot): (u64, Spot<'_>), now: Micros) -> Verdict {
+    pub(crate) fn charge_at(&self, hit: &Hit<'_>, (id, spot): (u64, Probe<'_>), now: Micros) -> Verdict {
         match self.charge_word(hit, (id, spot), now) {
             Some((narrow, raw)) => {
                 let verdict = Verdict::of_weighed(narrow, raw, now);
@@ -75,15 +75,15 @@ impl Inner {
     pub(crate) fn charge_word<'a>(
         &self,
         hit: &Hit<'a>,
-        (id, spot): (u64, Spot<'_>),
+        (id, spot): (u64, Probe<'_>),
         now: Micros,
-    ) -> Option<(&'a Narrow, Raw)> {
+    ) -> Option<(&'a PackedLimit, PackedDecision)> {
         let narrow = hit.limit.narrow.as_ref()?;
         if hit.mode != Mode::Enforced || self.listener.is_some() {
             return None;
         }
         let found = spot.read(id, narrow.kind)?;
-        Some((narrow, self.memory.charge_found(found, Weight { narrow, cost: hit.cost }, now)?))
+        Some((narrow, self.memory.charge_found(found, PackedHit { narrow, cost: hit.cost }, now)?))
     }
 
     #[inline(never)]
@@ -96,7 +96,7 @@ impl Inner {
     /// Charges one hit on a key that is not where it is looked for first, or not so plain.
     pub(crate) fn charge_further(&self, hit: &Hit<'_>, id: u64, now: Micros) -> Verdict {
         match self.memory.charge(hit.limit, id, hit.cost, (&self.clock, now)) {
-            Ok(Charged::Word(narrow, raw)) if hit.mode == Mode::Enforced => {
+            Ok(ChargeResult::Word(narrow, raw)) if hit.mode == Mode::Enforced => {
                 Verdict::of_weighed(narrow, raw, now)
             }
             Ok(charged) => verdict_of(hit, Ok(charged.given(now)), now),
@@ -173,7 +173,7 @@ impl Inner {
     /// Charges a few hits on keys whose debts are words, all or none. If they are not that plain nothing is charged, and what is
     /// returned is the time, if it was read.
     #[inline(never)]
-    pub(crate) fn charge_plainly(&self, hits: &[Hit<'_>]) -> Result<(Weighed, Micros), Option<Micros>> {
+    pub(crate) fn charge_plainly(&self, hits: &[Hit<'_>]) -> Result<(FastBatch, Micros), Option<Micros>> {
         match hits.len() {
             2 => self.charge_as_many::<2>(hits.try_into().map_err(|_| None)?),
             3 => self.charge_as_many::<3>(hits.try_into().map_err(|_| None)?),
@@ -186,7 +186,7 @@ impl Inner {
     fn charge_as_many<const N: usize>(
         &self,
         hits: &[Hit<'_>; N],
-    ) -> Result<(Weighed, Micros), Option<Micros>> {
+    ) -> Result<(FastBatch, Micros), Option<Micros>> {
         let is_plain = |hit: &Hit<'_>| hit.limit.narrow.is_some() && hit.mode == Mode::Enforced;
         if !hits.iter().all(|hit| is_plain(hit) && self.check(hit).is_ok()) {
             return Err(None);
@@ -201,19 +201,19 @@ impl Inner {
 
     /// Where a hit on a key whose debt is a word is looked for first, and what it weighs. The line is on its way.
     #[inline(always)]
-    fn plain<'a>(&'a self, hit: &Hit<'a>) -> Option<Plain<'a>> {
+    fn plain<'a>(&'a self, hit: &Hit<'a>) -> Option<FastHit<'a>> {
         let id = self.memory.id(hit.limit.hash.of(hit.key));
         let spot = self.memory.spot(id);
         spot.prefetch();
-        let weight = Weight { narrow: hit.limit.narrow.as_ref()?, cost: hit.cost };
-        Some(Plain { limit: hit.limit, weight, id, spot })
+        let weight = PackedHit { narrow: hit.limit.narrow.as_ref()?, cost: hit.cost };
+        Some(FastHit { limit: hit.limit, weight, id, spot })
     }
 
     /// Charges as much of one hit's cost as fits.
     pub(crate) fn charged_up_to(&self, hit: &Hit<'_>) -> Result<(Verdict, Micros), HitError> {
         let id = self.id_of(hit)?;
         let now = self.clock.now();
-        let given = self.memory.act(hit.limit, id, Ask::UpTo(hit.cost), (&self.clock, now));
+        let given = self.memory.act(hit.limit, id, KeyRequest::UpTo(hit.cost), (&self.clock, now));
         Ok((verdict_of(hit, given, now), now))
     }
 
@@ -239,24 +239,24 @@ impl Inner {
         &self,
         hits: &[Hit<'_>],
         charges: &[Charge<'_>],
-        answered: Result<Answered<N>, NoRoom>,
+        answered: Result<BatchResult<N>, NoRoom>,
         now: Micros,
     ) -> Verdict {
         let Ok(answered) = answered else {
-            return Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: Listing::new() };
+            return Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: InlineList::new() };
         };
         let all = hits.len() == charges.len();
         let mut given = charges.iter().zip(answered.given).peekable();
         let answers = hits.iter().map(|hit| {
             let is_its = |charge: &Charge<'_>| all || charge.id == self.memory.id(hit.limit.hash.of(hit.key));
             match given.next_if(|(charge, _)| is_its(charge)) {
-                Some((_, given)) => Answer::new(given.decision, hit.mode, source(given.shared)),
-                None => Answer::unknown(hit, now, Source::Nothing),
+                Some((_, given)) => HitResult::new(given.decision, hit.mode, source(given.shared)),
+                None => HitResult::unknown(hit, now, Source::Nothing),
             }
         });
         let kind = if answered.granted { Kind::Granted } else { Kind::Refused };
         // In memory that somebody has no use for any more, if they are many.
-        let mut all = Listing::for_as_many(hits.len());
+        let mut all = InlineList::for_as_many(hits.len());
         all.extend(answers);
         Verdict { kind, answers: all }
     }
@@ -299,16 +299,16 @@ const fn source(common: bool) -> Source {
 
 /// The verdict on one hit.
 #[inline]
-pub(crate) fn verdict_of(hit: &Hit<'_>, given: Result<Given, NoRoom>, now: Micros) -> Verdict {
-    let mut answers = Listing::new();
+pub(crate) fn verdict_of(hit: &Hit<'_>, given: Result<KeyResult, NoRoom>, now: Micros) -> Verdict {
+    let mut answers = InlineList::new();
     let kind = match given {
-        Ok(Given { decision, shared, .. }) => {
-            answers.push(Answer::new(decision, hit.mode, source(shared)));
-            let granted = decision.granted() || hit.mode == Mode::Shadow;
+        Ok(KeyResult { decision, shared, .. }) => {
+            answers.push(HitResult::new(decision, hit.mode, source(shared)));
+            let granted = decision.is_granted() || hit.mode == Mode::Shadow;
             if granted { Kind::Granted } else { Kind::Refused }
         }
         Err(NoRoom(_)) if hit.mode == Mode::Shadow => {
-            answers.push(Answer::unknown(hit, now, Source::Nothing));
+            answers.push(HitResult::unknown(hit, now, Source::Nothing));
             Kind::Granted
         }
         Err(NoRoom(_)) => Kind::Unavailable(Unavailable::NoRoom),
@@ -319,8 +319,8 @@ pub(crate) fn verdict_of(hit: &Hit<'_>, given: Result<Given, NoRoom>, now: Micro
 /// Asks about charges; and if there is no room at all for a key that is only counted, again without it: it stops nobody else.
 fn with_room<'a, const N: usize>(
     charges: &mut SmallVec<[Charge<'a>; N]>,
-    ask: impl Fn(&[Charge<'a>]) -> Result<Answered<N>, NoRoom>,
-) -> Result<Answered<N>, NoRoom> {
+    ask: impl Fn(&[Charge<'a>]) -> Result<BatchResult<N>, NoRoom>,
+) -> Result<BatchResult<N>, NoRoom> {
     loop {
         let answered = ask(charges);
         let Err(NoRoom(id)) = answered else { return answered };

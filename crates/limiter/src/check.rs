@@ -15,10 +15,10 @@ impl NamedLimit {
     /// use tollgate::{Limit, Limiter};
     /// let limiter = Limiter::new()?;
     /// let api = limiter.limit("api", Limit::per_second(10).burst(1)?);
-    /// assert!(api.check("user-42").await?.granted());
+    /// assert!(api.check("user-42").await?.is_granted());
     /// let refused = api.check("user-42").await?;
-    /// assert!(!refused.granted() && refused.retry_after().is_some());
-    /// assert!(api.check(("organisation", 42)).await?.granted());
+    /// assert!(!refused.is_granted() && refused.retry_after().is_some());
+    /// assert!(api.check(("organisation", 42)).await?.is_granted());
     /// # Ok(()) }
     /// ```
     ///

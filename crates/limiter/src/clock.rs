@@ -47,11 +47,11 @@ enum Kind {
     Ticked(Arc<Ticked>),
     Manual(ManualClock),
     /// Those that are no cheaper for being read in place.
-    Asked(Arc<Asked>),
+    Asked(Arc<SystemClock>),
 }
 
 #[derive(Debug)]
-enum Asked {
+enum SystemClock {
     Monotonic(Anchor),
     Coarse(Coarse),
 }
@@ -118,8 +118,8 @@ impl Clock {
             Kind::Ticked(_) => ClockSource::Ticked,
             Kind::Manual(_) => ClockSource::Manual,
             Kind::Asked(asked) => match &**asked {
-                Asked::Monotonic(_) => ClockSource::Monotonic,
-                Asked::Coarse(_) => ClockSource::Coarse,
+                SystemClock::Monotonic(_) => ClockSource::Monotonic,
+                SystemClock::Coarse(_) => ClockSource::Coarse,
             },
         }
     }
@@ -127,13 +127,13 @@ impl Clock {
     /// The system's monotonic clock.
     #[must_use]
     pub fn monotonic() -> Self {
-        Self(Kind::Asked(Arc::new(Asked::Monotonic(Anchor::now()))))
+        Self(Kind::Asked(Arc::new(SystemClock::Monotonic(Anchor::now()))))
     }
 
     /// The system's coarse monotonic clock (the time of its last timer tick), or the monotonic clock if there is none.
     #[must_use]
     pub fn coarse() -> Self {
-        Self(Kind::Asked(Arc::new(Asked::Coarse(Coarse::now()))))
+        Self(Kind::Asked(Arc::new(SystemClock::Coarse(Coarse::now()))))
     }
 
     /// A clock that its own thread updates, so that reading it is a memory access. The thread ends when the last
@@ -166,10 +166,10 @@ impl Clock {
     /// let clock = Clock::manual(Micros::from_secs(1_763_208_000));
     /// let limiter = Limiter::builder().clock(clock.clock()).build()?;
     /// let logins = limiter.limit("logins", Limit::token_bucket(1, 1, Micros::SECOND)?);
-    /// assert!(limiter.try_charge(&[logins.hit("ada")])?.granted());
-    /// assert!(!limiter.try_charge(&[logins.hit("ada")])?.granted());
+    /// assert!(limiter.try_charge(&[logins.hit("ada")])?.is_granted());
+    /// assert!(!limiter.try_charge(&[logins.hit("ada")])?.is_granted());
     /// clock.advance(Duration::from_secs(1));
-    /// assert!(limiter.try_charge(&[logins.hit("ada")])?.granted());
+    /// assert!(limiter.try_charge(&[logins.hit("ada")])?.is_granted());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -219,8 +219,8 @@ impl Clock {
             Kind::Tsc(tsc) => &tsc.anchor,
             Kind::Ticked(ticked) => &ticked.anchor,
             Kind::Asked(asked) => match &**asked {
-                Asked::Monotonic(anchor) => anchor,
-                Asked::Coarse(coarse) => &coarse.anchor,
+                SystemClock::Monotonic(anchor) => anchor,
+                SystemClock::Coarse(coarse) => &coarse.anchor,
             },
             Kind::Manual(manual) => return manual.correction(),
         };
@@ -229,7 +229,7 @@ impl Clock {
     }
 }
 
-impl Asked {
+impl SystemClock {
     #[inline]
     fn micros(&self) -> u64 {
         match self {
@@ -346,9 +346,9 @@ mod tests {
             let plain = [hits[0], limits[0].hit("known"), limits[0].hit("other")];
             for hits in [&hits[..1], &hits[1..2], &hits[2..3], &hits[3..], &hits[..2], &hits[..], &plain[..]]
             {
-                once("charge", &|| assert!(limiter.try_charge(hits).unwrap().granted()));
+                once("charge", &|| assert!(limiter.try_charge(hits).unwrap().is_granted()));
                 once("receipt", &|| drop(limiter.try_charge_for_receipt(hits).unwrap()));
-                once("peek", &|| assert!(limiter.try_peek(hits).unwrap().granted()));
+                once("peek", &|| assert!(limiter.try_peek(hits).unwrap().is_granted()));
             }
             once("as much as fits", &|| drop(limiter.try_charge_up_to(&hits[0]).unwrap()));
             once("a pipeline", &|| limiter.try_charge_each(&hits, |_, _| ()).unwrap());

@@ -19,8 +19,10 @@ use tollgate_algorithms::Micros;
 use crate::hash::KeyHash;
 use crate::key::AsKey;
 use crate::limiter::{KEY_BYTES_MAX, Limiter};
-use crate::store::memory::in_flight::{COUNT_MAX, Counted, Counts, InFlight, Overflow, Wish};
-use crate::store::memory::in_line::{Books, Line};
+use crate::store::memory::in_flight::{
+    COUNT_MAX, InFlight, Overflow, PermitCounts, PermitLocation, PermitMode,
+};
+use crate::store::memory::in_line::{PermitCounters, PermitQueue};
 use crate::sync::{AtomicU64, Ordering};
 use hold_time::HoldTime;
 
@@ -53,7 +55,7 @@ const NAMES_FROM: u64 = 1 << 63;
 /// Two concurrency limits of one name count the same permits, each against its own limit. So a tier can have a higher limit, and a new
 /// configuration takes over what is in flight.
 ///
-/// When the store is [full](crate::Builder::budget), new keys of a limit share one count: a key may then be refused for what others
+/// When the store is [full](crate::Builder::max_memory), new keys of a limit share one count: a key may then be refused for what others
 /// hold, and never has more permits than the limit.
 #[derive(Clone)]
 pub struct ConcurrencyLimit(pub(crate) Arc<Inner>);
@@ -61,19 +63,19 @@ pub struct ConcurrencyLimit(pub(crate) Arc<Inner>);
 /// What the clones of a concurrency limit share.
 pub(crate) struct Inner {
     limiter: Limiter,
-    family: Arc<Family>,
+    family: Arc<ConcurrencyFamily>,
     limit: Arc<AtomicU64>,
     max_hold: Option<Micros>,
 }
 
 /// What all concurrency limits of one name share.
 #[derive(Debug)]
-struct Family {
+struct ConcurrencyFamily {
     name: Arc<str>,
     hash: KeyHash,
     overflow: Overflow,
     hold_time: HoldTime,
-    line: Line,
+    line: PermitQueue,
 }
 
 /// The permits of a limiter. The table is made with the first concurrency limit.
@@ -81,13 +83,13 @@ struct Family {
 pub(crate) struct Permits {
     /// `None` if there was no memory: then all keys of a limit share one count.
     table: OnceLock<Option<InFlight>>,
-    families: Mutex<HashMap<Arc<str>, Arc<Family>>>,
+    families: Mutex<HashMap<Arc<str>, Arc<ConcurrencyFamily>>>,
 }
 
 impl Limiter {
     /// A limit on how many requests of a key may be in progress at once. It is counted in this process.
     ///
-    /// The counts of all concurrency limits take at most an eighth of the [budget](crate::Builder::budget).
+    /// The counts of all concurrency limits take at most an eighth of the [budget](crate::Builder::max_memory).
     #[must_use]
     pub fn concurrency(&self, name: &str, limit: u32) -> ConcurrencyLimit {
         let permits = &self.0.permits;
@@ -97,7 +99,7 @@ impl Limiter {
         let family = families.entry(name.into()).or_insert_with_key(|name| {
             let hash = self.0.hashing.of_name(number);
             let (overflow, hold_time, line) = Default::default();
-            Arc::new(Family { name: Arc::clone(name), hash, overflow, hold_time, line })
+            Arc::new(ConcurrencyFamily { name: Arc::clone(name), hash, overflow, hold_time, line })
         });
         let (limiter, family) = (self.clone(), Arc::clone(family));
         let limit = Arc::new(AtomicU64::new(limit.into()));
@@ -170,7 +172,7 @@ impl ConcurrencyLimit {
     /// # Errors
     /// [`AcquireError::Busy`] if it has as many as the limit already, and [`AcquireError::KeyTooLong`].
     pub fn try_acquire(&self, key: impl AsKey) -> Result<Permit, AcquireError> {
-        self.0.take(key.key_bytes().as_ref(), Wish::Enforced, self)
+        self.0.take(key.key_bytes().as_ref(), PermitMode::Enforced, self)
     }
 
     /// Acquires a permit if the key has fewer than so many, at most the limit.
@@ -178,11 +180,11 @@ impl ConcurrencyLimit {
         let id = self.0.id(key.key_bytes().as_ref())?;
         let most = most.min(self.limit());
         let taken = match self.0.table() {
-            Some(table) => table.take(id, Wish::Enforced, most, &self.0.family.overflow),
-            None => self.0.family.overflow.take(Wish::Enforced, most),
+            Some(table) => table.take(id, PermitMode::Enforced, most, &self.0.family.overflow),
+            None => self.0.family.overflow.take(PermitMode::Enforced, most),
         };
         match taken {
-            Ok(granted) => Ok(self.0.permit(id, Wish::Enforced, granted, self)),
+            Ok(granted) => Ok(self.0.permit(id, PermitMode::Enforced, granted, self)),
             Err(in_flight) => Err(AcquireError::Busy(self.0.busy(id, in_flight))),
         }
     }
@@ -193,7 +195,7 @@ impl ConcurrencyLimit {
     /// # Errors
     /// [`AcquireError::KeyTooLong`].
     pub fn try_acquire_shadow(&self, key: impl AsKey) -> Result<Permit, AcquireError> {
-        self.0.take(key.key_bytes().as_ref(), Wish::Shadow, self)
+        self.0.take(key.key_bytes().as_ref(), PermitMode::Shadow, self)
     }
 
     /// How many permits a key has. 0 for a key that is too long to have any. While the store is full, keys without room of their own are
@@ -231,12 +233,13 @@ impl Inner {
         self.limiter.0.permits.table.get()?.as_ref()
     }
 
-    fn counts(&self, key: &[u8]) -> Counts {
-        self.table().map_or_else(Counts::default, |table| table.counts(table.id(self.family.hash.of(key))))
+    fn counts(&self, key: &[u8]) -> PermitCounts {
+        self.table()
+            .map_or_else(PermitCounts::default, |table| table.counts(table.id(self.family.hash.of(key))))
     }
 
-    fn books(&self) -> Option<Books<'_>> {
-        Some(Books { table: self.table()?, overflow: &self.family.overflow })
+    fn books(&self) -> Option<PermitCounters<'_>> {
+        Some(PermitCounters { table: self.table()?, overflow: &self.family.overflow })
     }
 
     /// The key's number.
@@ -247,11 +250,11 @@ impl Inner {
         Ok(self.table().map_or(0, |table| table.id(self.family.hash.of(key))))
     }
 
-    fn take(&self, key: &[u8], wish: Wish, limit: &ConcurrencyLimit) -> Result<Permit, AcquireError> {
+    fn take(&self, key: &[u8], wish: PermitMode, limit: &ConcurrencyLimit) -> Result<Permit, AcquireError> {
         self.take_by_id(self.id(key)?, wish, limit).map_err(AcquireError::Busy)
     }
 
-    fn take_by_id(&self, id: u64, wish: Wish, limit: &ConcurrencyLimit) -> Result<Permit, Busy> {
+    fn take_by_id(&self, id: u64, wish: PermitMode, limit: &ConcurrencyLimit) -> Result<Permit, Busy> {
         let taken = match self.table() {
             Some(table) => table.take(id, wish, self.limit(), &self.family.overflow),
             None => self.family.overflow.take(wish, self.limit()),
@@ -262,7 +265,13 @@ impl Inner {
         }
     }
 
-    fn permit(&self, id: u64, wish: Wish, granted: (Counted, u32), limit: &ConcurrencyLimit) -> Permit {
+    fn permit(
+        &self,
+        id: u64,
+        wish: PermitMode,
+        granted: (PermitLocation, u32),
+        limit: &ConcurrencyLimit,
+    ) -> Permit {
         let ((counted, before), since) = (granted, self.limiter.0.clock.now());
         Permit::new(limit.clone(), id, (wish, counted), since, (before, self.limit()))
     }
@@ -275,12 +284,12 @@ impl Inner {
     }
 
     /// Releases a permit. Called once for each, when it is dropped.
-    fn release(&self, id: u64, (wish, counted): (Wish, Counted), since: Micros) {
+    fn release(&self, id: u64, (wish, counted): (PermitMode, PermitLocation), since: Micros) {
         self.family.hold_time.note(self.limiter.0.clock.now().saturating_sub(since));
         let Some(books) = self.books() else { return self.family.overflow.give_back(wish) };
         if !books.table.give_back(id, wish, counted, books.overflow) {
             self.family.line.pass_on(books, id);
-        } else if counted == Counted::Overflow {
+        } else if counted == PermitLocation::Overflow {
             self.family.line.pass_on_all(books);
         }
     }

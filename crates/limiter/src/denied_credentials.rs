@@ -12,11 +12,11 @@ use tollgate_algorithms::{Decision, Retry};
 
 use crate::error::HitError;
 use crate::event::Verb;
-use crate::limit::{Hit, NamedLimit, Registered};
+use crate::limit::{Hit, LimitInner, NamedLimit};
 use crate::limiter::{Inner, Limiter};
-use crate::store::memory::{Ask, NoRoom};
+use crate::store::memory::{KeyRequest, NoRoom};
 use crate::sync::Ordering;
-use crate::verdict::{Answer, Kind, Source, Unavailable, Verdict};
+use crate::verdict::{HitResult, Kind, Source, Unavailable, Verdict};
 
 #[cfg(feature = "redis")]
 use tollgate_redis::{Ask as FarAsk, Hit as FarHit, Reply};
@@ -42,11 +42,11 @@ pub struct AddressRefusal {
 }
 
 /// What an address says to a claim.
-enum Standing {
+enum AddressDecision {
     /// It has room, or owes nothing.
     Room,
     /// It has none.
-    Refused(Answer),
+    Refused(HitResult),
     /// It cannot be told.
     Unknown(Unavailable),
     /// It has room by this process's own count, but the shared store may know of more.
@@ -74,7 +74,9 @@ impl Limiter {
         let id = self.0.id_of(&here)?;
         let now = self.0.clock.now();
         // If there is not even a cell in common for the address, there is nobody to charge.
-        if let Ok(given) = self.0.memory.act(here.limit, id, Ask::Settle(hit.cost), (&self.0.clock, now)) {
+        if let Ok(given) =
+            self.0.memory.act(here.limit, id, KeyRequest::Settle(hit.cost), (&self.0.clock, now))
+        {
             let until = now.saturating_add(given.decision.reset_after);
             hit.limit.owing.fetch_max(until.get(), Ordering::AcqRel);
         }
@@ -84,7 +86,7 @@ impl Limiter {
             let (name, cost, mode) = (shared.name(hit), hit.cost, hit.mode);
             drop(shared.store().spawn(async move {
                 let asked = FarHit { limit: &limit.limit, name: &name, cost, mode };
-                if let Some(shared) = limiter.0.shared() {
+                if let Some(shared) = limiter.0.remote() {
                     // If the store gives no decision, this process's own count holds.
                     let _ = shared.store().ask(&FarAsk::Settle(asked)).await;
                 }
@@ -108,7 +110,7 @@ impl Limiter {
             #[cfg_attr(not(feature = "redis"), expect(unused_mut, reason = "only the store is asked again"))]
             let mut standing = self.0.standing_here(&address.hit)?;
             #[cfg(feature = "redis")]
-            if let Standing::AskStore = standing {
+            if let AddressDecision::AskStore = standing {
                 standing = self.0.standing_in_store(&address.hit).await;
             }
             if let Some(verdict) = refused.take((address.place, number), standing) {
@@ -133,7 +135,7 @@ impl Limiter {
             #[cfg_attr(not(feature = "redis"), expect(unused_mut, reason = "only the store is asked again"))]
             let mut standing = self.0.standing_here(&address.hit)?;
             #[cfg(feature = "redis")]
-            if let (Standing::AskStore, Some(shared)) = (&standing, self.0.shared()) {
+            if let (AddressDecision::AskStore, Some(shared)) = (&standing, self.0.remote()) {
                 standing = shared.block_on(&address.hit, self.0.standing_in_store(&address.hit))?;
             }
             if let Some(verdict) = refused.take((address.place, number), standing) {
@@ -159,7 +161,7 @@ impl Limiter {
             of.max_by_key(|one| one.answer.decision().retry())
         };
         let answer = |(place, hit)| {
-            of(place).map_or_else(|| Answer::unknown(hit, now, Source::Unasked), |one| one.answer)
+            of(place).map_or_else(|| HitResult::unknown(hit, now, Source::Unasked), |one| one.answer)
         };
         let verdict = Verdict { kind: Kind::Refused, answers: hits.iter().enumerate().map(answer).collect() };
         let numbers: Vec<usize> = (0..hits.len()).filter_map(|place| Some(of(place)?.address)).collect();
@@ -182,7 +184,7 @@ struct Refused(SmallVec<[RefusedHit; 1]>);
 struct RefusedHit {
     place: usize,
     address: usize,
-    answer: Answer,
+    answer: HitResult,
 }
 
 impl Refused {
@@ -191,15 +193,15 @@ impl Refused {
     }
 
     /// Notes what an address says; the verdict, if that cannot be told.
-    fn take(&mut self, (place, address): (usize, usize), standing: Standing) -> Option<Verdict> {
+    fn take(&mut self, (place, address): (usize, usize), standing: AddressDecision) -> Option<Verdict> {
         match standing {
-            Standing::Refused(answer) => self.0.push(RefusedHit { place, address, answer }),
-            Standing::Unknown(why) => {
+            AddressDecision::Refused(answer) => self.0.push(RefusedHit { place, address, answer }),
+            AddressDecision::Unknown(why) => {
                 return Some(Verdict { kind: Kind::Unavailable(why), answers: std::iter::empty().collect() });
             }
-            Standing::Room => {}
+            AddressDecision::Room => {}
             #[cfg(feature = "redis")]
-            Standing::AskStore => {}
+            AddressDecision::AskStore => {}
         }
         None
     }
@@ -207,16 +209,16 @@ impl Refused {
 
 impl Inner {
     /// What an address says by this process's own count.
-    fn standing_here(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
+    fn standing_here(&self, hit: &Hit<'_>) -> Result<AddressDecision, HitError> {
         let here = here(hit);
         let id = self.id_of(&here)?;
         let now = self.clock.now();
         if now.get() >= hit.limit.owing.load(Ordering::Acquire) {
-            return Ok(Standing::Room);
+            return Ok(AddressDecision::Room);
         }
-        let given = match self.memory.act(here.limit, id, Ask::Peek(hit.cost), (&self.clock, now)) {
+        let given = match self.memory.act(here.limit, id, KeyRequest::Peek(hit.cost), (&self.clock, now)) {
             Ok(given) => given,
-            Err(NoRoom(_)) => return Ok(Standing::Unknown(Unavailable::NoRoom)),
+            Err(NoRoom(_)) => return Ok(AddressDecision::Unknown(Unavailable::NoRoom)),
         };
         let source = if given.shared { Source::Common } else { Source::Own };
         if let Some(standing) = refuses(hit, given.decision, source) {
@@ -224,22 +226,22 @@ impl Inner {
         }
         #[cfg(feature = "redis")]
         if hit.limit.far.is_some() && given.decision.reset_after > Micros::ZERO {
-            return Ok(Standing::AskStore);
+            return Ok(AddressDecision::AskStore);
         }
-        Ok(Standing::Room)
+        Ok(AddressDecision::Room)
     }
 
     /// What an address that has room by this process's own count says by the shared store's, if that answers.
     #[cfg(feature = "redis")]
-    async fn standing_in_store(&self, hit: &Hit<'_>) -> Standing {
-        let Some(shared) = self.shared() else { return Standing::Room };
+    async fn standing_in_store(&self, hit: &Hit<'_>) -> AddressDecision {
+        let Some(shared) = self.remote() else { return AddressDecision::Room };
         let name = shared.name(hit);
         let asked = [FarHit { limit: &hit.limit.limit, name: &name, cost: hit.cost, mode: hit.mode }];
         let decision = match shared.store().ask(&FarAsk::Peek(&asked)).await {
             Ok(Reply::Decided { decisions, .. }) => decisions.first().copied(),
             Ok(Reply::Reset { .. }) | Err(_) => None,
         };
-        decision.and_then(|decision| refuses(hit, decision, Source::Own)).unwrap_or(Standing::Room)
+        decision.and_then(|decision| refuses(hit, decision, Source::Own)).unwrap_or(AddressDecision::Room)
     }
 
     /// Forgets what this process itself charged an address for denied identities, if that is counted apart.
@@ -253,9 +255,9 @@ impl Inner {
 }
 
 /// A refusal that passes with time. A cost that never fits is refused by the claimed identity's own hit, which says so.
-fn refuses(hit: &Hit<'_>, decision: Decision, source: Source) -> Option<Standing> {
+fn refuses(hit: &Hit<'_>, decision: Decision, source: Source) -> Option<AddressDecision> {
     let refuses = matches!(decision.retry(), Some(Retry::After(_)));
-    refuses.then(|| Standing::Refused(Answer::new(decision, hit.mode, source)))
+    refuses.then(|| AddressDecision::Refused(HitResult::new(decision, hit.mode, source)))
 }
 
 /// The hit as this process counts it for itself.
@@ -263,7 +265,7 @@ fn here<'a>(hit: &Hit<'a>) -> Hit<'a> {
     Hit { limit: counted_here(hit.limit), ..*hit }
 }
 
-fn counted_here(limit: &std::sync::Arc<Registered>) -> &std::sync::Arc<Registered> {
+fn counted_here(limit: &std::sync::Arc<LimitInner>) -> &std::sync::Arc<LimitInner> {
     #[cfg(feature = "redis")]
     if let Some(far) = &limit.far {
         return &far.denied;

@@ -81,7 +81,7 @@ pub enum BuildError {
     NoMemory,
     /// The system has no random bytes, without which attackers could make keys collide.
     NoRandomness(String),
-    /// The [budget](crate::Builder::budget) is less than [`BUDGET_BYTES_MIN`](crate::BUDGET_BYTES_MIN).
+    /// The [budget](crate::Builder::max_memory) is less than [`MAX_MEMORY_BYTES_MIN`](crate::MAX_MEMORY_BYTES_MIN).
     BudgetTooSmall {
         /// The budget that was set, in bytes.
         bytes: usize,
@@ -98,7 +98,7 @@ impl fmt::Display for BuildError {
             Self::BudgetTooSmall { bytes } => write!(
                 f,
                 "a memory budget of {bytes} bytes is too small: set at least {} bytes (4 MiB)",
-                crate::BUDGET_BYTES_MIN
+                crate::MAX_MEMORY_BYTES_MIN
             ),
         }
     }

@@ -8,7 +8,7 @@ use tollgate_algorithms::Micros;
 use crate::limit::Hit;
 use crate::verdict::Verdict;
 
-/// An event for the listener of a limiter: see [`Builder::listen`](crate::Builder::listen).
+/// An event for the listener of a limiter: see [`Builder::on_event`](crate::Builder::on_event).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Event<'a> {
@@ -16,7 +16,7 @@ pub struct Event<'a> {
     pub verb: Verb,
     /// The hits with their [names](Hit::name), costs and modes. Keys are not accessible.
     pub hits: &'a [Hit<'a>],
-    /// The verdict. [`Verdict::shared`] reports that the store is full.
+    /// The verdict. [`Verdict::is_overflow`] reports that the store is full.
     pub verdict: &'a Verdict,
     /// The instant of the decision.
     pub at: Micros,

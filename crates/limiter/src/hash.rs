@@ -9,7 +9,7 @@ mod sip;
 #[derive(Clone, Debug)]
 pub(crate) enum Hashing {
     /// For keys from outside: without the secret, nobody can make two keys collide. AES-CMAC.
-    Aes(Secret, Box<Key>),
+    Aes(Secret, Box<AesKey>),
     /// The same for processors without AES: SipHash-1-3.
     Sip(Secret),
     /// For keys that are known not to be chosen by an attacker: foldhash, with a seed.
@@ -28,9 +28,9 @@ impl std::fmt::Debug for Secret {
 
 /// A secret as AES has it.
 #[derive(Clone)]
-pub(crate) struct Key(aes::Cmac);
+pub(crate) struct AesKey(aes::Cmac);
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for AesKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(..)")
     }
@@ -62,7 +62,7 @@ impl Hashing {
     /// By AES; `None` if the processor has none.
     pub(crate) fn aes(secret: Secret) -> Option<Self> {
         let key = aes::Cmac::new(secret.0, secret.1)?;
-        Some(Self::Aes(secret, Box::new(Key(key))))
+        Some(Self::Aes(secret, Box::new(AesKey(key))))
     }
 
     /// How the keys of a name are hashed, by the name's number.

@@ -14,18 +14,18 @@ use crate::limiter::HITS_MAX;
 const KEPT_MAX: usize = 16;
 
 /// Memory that a thread keeps.
-pub(crate) type Kept<T> = RefCell<Vec<Box<Room<T>>>>;
+pub(crate) type SpareBuffers<T> = RefCell<Vec<Box<SpareBuffer<T>>>>;
 
 /// An empty list, with room for [`HITS_MAX`].
-pub(crate) struct Room<T>(Vec<T>);
+pub(crate) struct SpareBuffer<T>(Vec<T>);
 
 /// What is listed: one for each hit, at most.
-pub(crate) trait Listed: Sized + 'static {
+pub(crate) trait InlineItem: Sized + 'static {
     /// So many stand where the list stands, and need no memory.
     type Few: Array<Item = Self>;
 
     /// Where a thread keeps the memory of lists that had more.
-    fn kept() -> &'static LocalKey<Kept<Self>>;
+    fn kept() -> &'static LocalKey<SpareBuffers<Self>>;
 }
 
 /// A list of at most [`HITS_MAX`].
@@ -33,14 +33,14 @@ pub(crate) trait Listed: Sized + 'static {
 /// A few stand in it. If there are more, all of them are in a box, which goes by its address: were it one list, that has or has not
 /// taken memory, whoever looks after its memory when it goes would have to be told where the list is; and then the compiler cannot
 /// leave out a verdict of which the caller asks only whether it is granted. That was measured: 26 ns for 19.
-pub(crate) struct Listing<T: Listed> {
+pub(crate) struct InlineList<T: InlineItem> {
     few: SmallVec<T::Few>,
-    many: Many<T>,
+    many: SpilledItems<T>,
 }
 
-struct Many<T: Listed>(Option<Box<Room<T>>>);
+struct SpilledItems<T: InlineItem>(Option<Box<SpareBuffer<T>>>);
 
-impl<T: Listed> Drop for Many<T> {
+impl<T: InlineItem> Drop for SpilledItems<T> {
     #[inline(always)]
     fn drop(&mut self) {
         if let Some(room) = self.0.take() {
@@ -51,7 +51,7 @@ impl<T: Listed> Drop for Many<T> {
 
 #[cold]
 #[inline(never)]
-fn keep<T: Listed>(mut room: Box<Room<T>>) {
+fn keep<T: InlineItem>(mut room: Box<SpareBuffer<T>>) {
     room.0.clear();
     // A thread that is about to end keeps nothing.
     let _ = T::kept().try_with(|kept| {
@@ -65,22 +65,22 @@ fn keep<T: Listed>(mut room: Box<Room<T>>) {
 
 #[cold]
 #[inline(never)]
-fn room<T: Listed>() -> Box<Room<T>> {
+fn room<T: InlineItem>() -> Box<SpareBuffer<T>> {
     let kept = T::kept().try_with(|kept| kept.try_borrow_mut().ok()?.pop());
-    kept.ok().flatten().unwrap_or_else(|| Box::new(Room(Vec::with_capacity(HITS_MAX))))
+    kept.ok().flatten().unwrap_or_else(|| Box::new(SpareBuffer(Vec::with_capacity(HITS_MAX))))
 }
 
-impl<T: Listed> Listing<T> {
+impl<T: InlineItem> InlineList<T> {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self { few: SmallVec::new(), many: Many(None) }
+        Self { few: SmallVec::new(), many: SpilledItems(None) }
     }
 
     /// An empty one that has room for so many.
     #[inline]
     pub(crate) fn for_as_many(many: usize) -> Self {
         let many = (many > T::Few::size()).then(room);
-        Self { few: SmallVec::new(), many: Many(many) }
+        Self { few: SmallVec::new(), many: SpilledItems(many) }
     }
 
     /// A list of one.
@@ -88,7 +88,7 @@ impl<T: Listed> Listing<T> {
     pub(crate) fn of(one: T) -> Self {
         let mut few = SmallVec::new();
         few.push(one);
-        Self { few, many: Many(None) }
+        Self { few, many: SpilledItems(None) }
     }
 
     #[inline(always)]
@@ -124,7 +124,7 @@ impl<T: Listed> Listing<T> {
     }
 }
 
-impl<T: Listed, const N: usize> From<[T; N]> for Listing<T> {
+impl<T: InlineItem, const N: usize> From<[T; N]> for InlineList<T> {
     #[inline(always)]
     fn from(items: [T; N]) -> Self {
         let mut list = Self::new();
@@ -133,14 +133,14 @@ impl<T: Listed, const N: usize> From<[T; N]> for Listing<T> {
     }
 }
 
-impl<T: Listed> Extend<T> for Listing<T> {
+impl<T: InlineItem> Extend<T> for InlineList<T> {
     #[inline]
     fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
         items.into_iter().for_each(|item| self.push(item));
     }
 }
 
-impl<T: Listed> FromIterator<T> for Listing<T> {
+impl<T: InlineItem> FromIterator<T> for InlineList<T> {
     #[inline]
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut list = Self::new();
@@ -149,13 +149,13 @@ impl<T: Listed> FromIterator<T> for Listing<T> {
     }
 }
 
-impl<T: Listed> Default for Listing<T> {
+impl<T: InlineItem> Default for InlineList<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T: Listed + Clone> Clone for Listing<T> {
+impl<T: InlineItem + Clone> Clone for InlineList<T> {
     fn clone(&self) -> Self {
         let mut list = Self::for_as_many(self.len());
         list.extend(self.iter().cloned());
@@ -163,7 +163,7 @@ impl<T: Listed + Clone> Clone for Listing<T> {
     }
 }
 
-impl<T: Listed> Deref for Listing<T> {
+impl<T: InlineItem> Deref for InlineList<T> {
     type Target = [T];
 
     #[inline(always)]
@@ -175,7 +175,7 @@ impl<T: Listed> Deref for Listing<T> {
     }
 }
 
-impl<T: Listed> DerefMut for Listing<T> {
+impl<T: InlineItem> DerefMut for InlineList<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.many.0 {
@@ -185,7 +185,7 @@ impl<T: Listed> DerefMut for Listing<T> {
     }
 }
 
-impl<T: Listed + fmt::Debug> fmt::Debug for Listing<T> {
+impl<T: InlineItem + fmt::Debug> fmt::Debug for InlineList<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
@@ -193,19 +193,19 @@ impl<T: Listed + fmt::Debug> fmt::Debug for Listing<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HITS_MAX, KEPT_MAX, Kept, Listed, Listing};
+    use super::{HITS_MAX, InlineItem, InlineList, KEPT_MAX, SpareBuffers};
     use std::cell::RefCell;
     use std::rc::Rc;
     use std::thread::LocalKey;
 
     thread_local! {
-        static KEPT: Kept<Rc<()>> = const { RefCell::new(Vec::new()) };
+        static KEPT: SpareBuffers<Rc<()>> = const { RefCell::new(Vec::new()) };
     }
 
-    impl Listed for Rc<()> {
+    impl InlineItem for Rc<()> {
         type Few = [Self; 2];
 
-        fn kept() -> &'static LocalKey<Kept<Self>> {
+        fn kept() -> &'static LocalKey<SpareBuffers<Self>> {
             &KEPT
         }
     }
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn the_memory_of_a_longer_list_is_the_next_ones() {
         let one = Rc::new(());
-        let list = |many: usize| std::iter::repeat_n(Rc::clone(&one), many).collect::<Listing<_>>();
+        let list = |many: usize| std::iter::repeat_n(Rc::clone(&one), many).collect::<InlineList<_>>();
         drop(list(2));
         assert_eq!(kept(), 0, "a short one has none");
         let long = list(3);
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn a_thread_keeps_so_much_and_no_more() {
         let one = Rc::new(());
-        let lists: Vec<Listing<_>> =
+        let lists: Vec<InlineList<_>> =
             (0..2 * KEPT_MAX).map(|_| std::iter::repeat_n(Rc::clone(&one), 5).collect()).collect();
         drop(lists);
         assert_eq!((kept(), Rc::strong_count(&one)), (KEPT_MAX, 1));

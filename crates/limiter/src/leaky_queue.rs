@@ -45,7 +45,7 @@ const SWEPT_EVERY: Micros = Micros::from_millis(100);
 #[derive(Clone)]
 pub struct LeakyQueue {
     limiter: Limiter,
-    family: Arc<Family>,
+    family: Arc<QueueFamily>,
     quota: Quota,
     max_wait: Option<Micros>,
     slack: Micros,
@@ -53,16 +53,16 @@ pub struct LeakyQueue {
 
 /// What all queues of one name share.
 #[derive(Debug)]
-struct Family {
+struct QueueFamily {
     name: Arc<str>,
     hash: KeyHash,
-    lines: Mutex<Lines>,
+    lines: Mutex<QueueLines>,
     keys_max: usize,
 }
 
 /// Who waits, and when the next of each key leaves.
 #[derive(Debug)]
-struct Lines {
+struct QueueLines {
     /// Of each key, the first has the turn.
     queues: Queues<bool>,
     schedules: HashMap<u64, Schedule, FixedState>,
@@ -72,7 +72,7 @@ struct Lines {
 
 /// The queues of a limiter, by name.
 #[derive(Debug, Default)]
-pub(crate) struct LeakyQueues(Mutex<HashMap<Arc<str>, Arc<Family>>>);
+pub(crate) struct LeakyQueues(Mutex<HashMap<Arc<str>, Arc<QueueFamily>>>);
 
 /// Somebody has left a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,8 +98,8 @@ pub enum QueueError {
 }
 
 /// A place in a queue, until it is dropped.
-struct Waiting<'a> {
-    family: &'a Family,
+struct QueuePlace<'a> {
+    family: &'a QueueFamily,
     id: u64,
     place: Option<Place>,
 }
@@ -112,14 +112,14 @@ impl Limiter {
         let number = NAMES_FROM | families.len() as u64;
         let keys_max = (self.0.memory.budget() / PART_OF_BUDGET / SCHEDULE_BYTES).max(1);
         let family = families.entry(name.into()).or_insert_with_key(|name| {
-            let lines = Lines {
+            let lines = QueueLines {
                 queues: Queues::default(),
                 schedules: HashMap::default(),
                 swept_at: SWEPT_AT,
                 swept: Micros::ZERO,
             };
             let (name, hash) = (Arc::clone(name), self.0.hashing.of_name(number));
-            Arc::new(Family { name, hash, lines: Mutex::new(lines), keys_max })
+            Arc::new(QueueFamily { name, hash, lines: Mutex::new(lines), keys_max })
         });
         let queue = LeakyQueue {
             limiter: self.clone(),
@@ -235,7 +235,7 @@ impl LeakyQueue {
     }
 
     /// Leaves at once (`None`), or takes a place behind the others.
-    fn join(&self, id: u64, most: Option<Micros>, now: Micros) -> Result<Option<Waiting<'_>>, QueueError> {
+    fn join(&self, id: u64, most: Option<Micros>, now: Micros) -> Result<Option<QueuePlace<'_>>, QueueError> {
         let mut lines = self.family.lock();
         let ahead = lines.queues.length(id);
         let schedule = lines.schedules.get(&id).copied().unwrap_or_default();
@@ -248,7 +248,7 @@ impl LeakyQueue {
                 return Err(QueueError::TooLong(wait.into()));
             }
             let place = lines.queues.push((id, 1), ahead == 0, Waker::noop().clone());
-            return Ok(Some(Waiting { family: &self.family, id, place }));
+            return Ok(Some(QueuePlace { family: &self.family, id, place }));
         }
         if !lines.has_room(id, now, self.family.keys_max) {
             return Err(QueueError::NoRoom);
@@ -258,13 +258,13 @@ impl LeakyQueue {
     }
 }
 
-impl Family {
-    fn lock(&self) -> MutexGuard<'_, Lines> {
+impl QueueFamily {
+    fn lock(&self) -> MutexGuard<'_, QueueLines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Lines {
+impl QueueLines {
     /// Whether there is room for the schedule of a key. Those that are over go first.
     fn has_room(&mut self, id: u64, now: Micros, keys_max: usize) -> bool {
         let is_full = self.schedules.len() >= keys_max && now >= self.swept.saturating_add(SWEPT_EVERY);
@@ -280,7 +280,7 @@ impl Lines {
     }
 }
 
-impl Waiting<'_> {
+impl QueuePlace<'_> {
     fn poll_turn(&self, cx: &Context<'_>) -> Poll<()> {
         // As many waiters as can be counted do not fit into memory; one more would wait for nobody.
         let Some(place) = self.place else { return Poll::Ready(()) };
@@ -293,7 +293,7 @@ impl Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
         let next = self.family.lock().queues.leave_turn(place, self.id);

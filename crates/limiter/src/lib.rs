@@ -43,7 +43,7 @@ mod voided;
 mod waiting;
 
 pub use adjustment::Adjustment;
-pub use builder::{BUDGET_BYTES_MIN, Builder};
+pub use builder::{Builder, MAX_MEMORY_BYTES_MIN};
 pub use clock::{Clock, ClockSource, ManualClock};
 pub use concurrency::{Acquire, AcquireError, Busy, CONCURRENCY_MAX, ConcurrencyLimit, Permit};
 pub use denied_credentials::{AddressHit, AddressRefusal};
@@ -51,17 +51,19 @@ pub use error::{BuildError, HitError};
 pub use event::{Event, Verb};
 pub use key::{AsKey, Key, KeyBytes};
 pub use leaky_queue::{Departure, LeakyQueue, QueueError};
-pub use limit::{Hit, NamedLimit, StoreFails};
-pub use limiter::{HITS_MAX, KEY_BYTES_MAX, Limiter, Standing, Stats};
+pub use limit::{FailureRule, Hit, NamedLimit};
+pub use limiter::{HITS_MAX, KEY_BYTES_MAX, KeyStatus, Limiter, Stats};
 pub use receipt::Receipt;
-pub use reservation::{Closed, Ended, NotAnId, Reservation, ReservationError, ReservationId};
+pub use reservation::{
+    ClosedReservation, ParseIdError, Reservation, ReservationError, ReservationId, ReservationOutcome,
+};
 pub use snapshot::{RestoreError, SaveError};
 pub use tollgate_algorithms::{
     Algorithm, Decision, Limit, LimitError, Micros, Mode, Outcome, ParseLimitError, Quota, Rate, Retry,
     Schedule, UtcOffset, Window,
 };
-pub use verdict::{Answer, Kind, Source, Unavailable, Verdict};
-pub use waiting::{InLine, WaitError};
+pub use verdict::{HitResult, Kind, Source, Unavailable, Verdict};
+pub use waiting::{PlaceInLine, WaitError};
 
 /// The pure decision functions and their state, for stores of your own: the crate `tollgate-algorithms`.
 pub use tollgate_algorithms as algorithms;

@@ -7,7 +7,7 @@ use tollgate_algorithms::{Limit, Micros, Mode};
 
 use crate::hash::KeyHash;
 use crate::limiter::Limiter;
-use crate::store::memory::packed_rates::Narrow;
+use crate::store::memory::packed_rates::PackedLimit;
 use crate::sync::AtomicU64;
 #[cfg(feature = "redis")]
 use crate::voided::Resets;
@@ -20,10 +20,10 @@ use crate::voided::Voided;
 /// is used under other numbers of the same algorithm, and drains at the new rate. Under another algorithm it starts
 /// afresh, except that in a shared store, token bucket, leaky bucket and GCRA share their debts.
 #[derive(Clone)]
-pub struct NamedLimit(pub(crate) Arc<Registered>, pub(crate) Limiter);
+pub struct NamedLimit(pub(crate) Arc<LimitInner>, pub(crate) Limiter);
 
 /// What a limiter knows of a limit.
-pub(crate) struct Registered {
+pub(crate) struct LimitInner {
     /// Which limiter made it.
     pub(crate) limiter: u64,
     /// Tells its numbers from others of the same name; not 0.
@@ -33,7 +33,7 @@ pub(crate) struct Registered {
     /// The number of its name, and how the name's keys are hashed.
     pub(crate) space: u64,
     pub(crate) hash: KeyHash,
-    pub(crate) narrow: Option<Narrow>,
+    pub(crate) narrow: Option<PackedLimit>,
     /// Shared by all limits of the name: the instants before which charges to a key have void receipts.
     pub(crate) voided: Arc<Voided<u64>>,
     /// Shared by all limits of the name: until this instant some address may owe for identities that an upstream denied.
@@ -43,27 +43,27 @@ pub(crate) struct Registered {
     pub(crate) resets: Arc<Resets>,
     /// If it is counted in the shared store.
     #[cfg(feature = "redis")]
-    pub(crate) far: Option<Far>,
+    pub(crate) far: Option<RemoteLimit>,
 }
 
 /// What belongs to a limit that is counted in the shared store.
 #[cfg(feature = "redis")]
 #[derive(Debug)]
-pub(crate) struct Far {
-    pub(crate) fails: StoreFails,
+pub(crate) struct RemoteLimit {
+    pub(crate) fails: FailureRule,
     /// How its keys are named there.
     pub(crate) naming: tollgate_redis::Naming,
-    /// This process's share of it, counted here while the store gives no decision. Only under [`StoreFails::Local`].
-    pub(crate) share: Option<Arc<Registered>>,
+    /// This process's share of it, counted here while the store gives no decision. Only under [`FailureRule::Local`].
+    pub(crate) share: Option<Arc<LimitInner>>,
     /// What this process itself charged addresses for identities that an upstream denied, with the full numbers and under a name
     /// of its own. It says which addresses the store has to be asked about, and stands in for the store when that does not answer.
-    pub(crate) denied: Arc<Registered>,
+    pub(crate) denied: Arc<LimitInner>,
 }
 
 /// The failure rule of a limit: what happens while the shared store makes no decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum StoreFails {
+pub enum FailureRule {
     /// Grants every hit without counting it.
     Allow,
     /// Grants nothing: the verdict is [unavailable](crate::Kind::Unavailable).
@@ -79,13 +79,13 @@ pub enum StoreFails {
     },
 }
 
-impl fmt::Debug for Registered {
+impl fmt::Debug for LimitInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "({:?}, {})", self.name, self.limit)
     }
 }
 
-impl Registered {
+impl LimitInner {
     /// Makes all receipts of charges to a key up to an instant void: it was reset, or met under other numbers.
     pub(crate) fn void_receipts(&self, id: u64, until: Micros) {
         self.voided.note(id, until.get().saturating_add(1));
@@ -141,7 +141,7 @@ impl NamedLimit {
             cost: 1,
             mode: Mode::Enforced,
             estimated: false,
-            for_good: false,
+            non_refundable: false,
         }
     }
 }
@@ -155,12 +155,12 @@ impl fmt::Debug for NamedLimit {
 /// One charge against one key of one limit, created by [`NamedLimit::hit`].
 #[derive(Clone, Copy, Debug)]
 pub struct Hit<'a> {
-    pub(crate) limit: &'a Arc<Registered>,
+    pub(crate) limit: &'a Arc<LimitInner>,
     pub(crate) key: &'a [u8],
     pub(crate) cost: u64,
     pub(crate) mode: Mode,
     pub(crate) estimated: bool,
-    pub(crate) for_good: bool,
+    pub(crate) non_refundable: bool,
 }
 
 impl Hit<'_> {
@@ -195,13 +195,13 @@ impl Hit<'_> {
     /// does not query the store while they hold. A key that is reset, lost by the store, or
     /// charged under other numbers by other processes may be refused for up to a second longer (`tollgate_redis::REMEMBERED_MAX`).
     #[must_use]
-    pub const fn for_good(self) -> Self {
-        Self { for_good: true, ..self }
+    pub const fn non_refundable(self) -> Self {
+        Self { non_refundable: true, ..self }
     }
 
     /// The cost.
     #[must_use]
-    pub const fn asks(&self) -> u64 {
+    pub const fn get_cost(&self) -> u64 {
         self.cost
     }
 

@@ -4,7 +4,7 @@ mod charge;
 mod inspect;
 mod settled_status;
 
-pub use inspect::Standing;
+pub use inspect::KeyStatus;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,8 +21,8 @@ use crate::error::BuildError;
 use crate::event::Listener;
 use crate::hash::Hashing;
 use crate::leaky_queue::LeakyQueues;
-use crate::limit::{NamedLimit, Registered};
-use crate::reservation::Book;
+use crate::limit::{LimitInner, NamedLimit};
+use crate::reservation::ReservationTable;
 use crate::store::memory::Memory;
 use crate::timers::Timers;
 #[cfg(feature = "redis")]
@@ -40,14 +40,14 @@ pub const HITS_MAX: usize = 32;
 /// A rate limiter for any number of limits, keys and threads.
 ///
 /// It is cheap to clone, and clones refer to the same limiter. States are in memory, within the
-/// [memory budget](Builder::budget). No background thread sweeps it.
+/// [memory budget](Builder::max_memory). No background thread sweeps it.
 ///
 /// ```
 /// use tollgate::{Limit, Limiter, Micros};
 /// let limiter = Limiter::new()?;
 /// let logins = limiter.limit("logins", Limit::token_bucket(5, 1, Micros::from_secs(10))?);
 /// let verdict = limiter.try_charge(&[logins.hit("ada@example.org")])?;
-/// assert!(verdict.granted() && verdict.remaining() == Some(4));
+/// assert!(verdict.is_granted() && verdict.remaining() == Some(4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -60,10 +60,10 @@ pub const HITS_MAX: usize = 32;
 /// let per_team = limiter.limit("per team", Limit::fixed_window(3, Window::Every(Micros::HOUR))?);
 /// let hits = [per_user.hit("ada"), per_team.hit("engines").cost(4)];
 /// let verdict = limiter.try_charge(&hits)?;
-/// assert!(!verdict.granted());
+/// assert!(!verdict.is_granted());
 /// assert_eq!(verdict.refused_by(), Some(1));
 /// assert_eq!(verdict.retry(), Some(Retry::Never)); // a cost of 4 never fits a limit of 3
-/// assert_eq!(verdict.answers()[0].decision().remaining, 100); // the other limit was not charged
+/// assert_eq!(verdict.results()[0].decision().remaining, 100); // the other limit was not charged
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -77,19 +77,19 @@ pub(crate) struct Inner {
     pub(crate) clock: Clock,
     pub(crate) hashing: Hashing,
     pub(crate) listener: Option<Listener>,
-    pub(crate) names: Mutex<HashMap<Arc<str>, Name>>,
-    pub(crate) book: Mutex<Book>,
+    pub(crate) names: Mutex<HashMap<Arc<str>, LimitFamily>>,
+    pub(crate) book: Mutex<ReservationTable>,
     pub(crate) permits: Permits,
     pub(crate) timers: Timers,
     pub(crate) turns: Turns,
     pub(crate) queues: LeakyQueues,
     #[cfg(feature = "redis")]
-    pub(crate) shared: Option<crate::remote::Shared>,
+    pub(crate) shared: Option<crate::remote::RemoteStore>,
 }
 
 /// What all limits of one name have in common.
 #[derive(Debug, Default)]
-pub(crate) struct Name {
+pub(crate) struct LimitFamily {
     pub(crate) space: u64,
     pub(crate) voided: Arc<Voided<u64>>,
     pub(crate) owing: Arc<AtomicU64>,
@@ -99,13 +99,13 @@ pub(crate) struct Name {
 
 impl Inner {
     /// Writes a limit down under its name, to be counted here.
-    pub(crate) fn registered(&self, name: &str, limit: Limit) -> Registered {
+    pub(crate) fn registered(&self, name: &str, limit: Limit) -> LimitInner {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let space = names.len() as u64;
         let entry = names.entry(name.into());
         let shared_name = entry.key().clone();
-        let known = entry.or_insert_with(|| Name { space, ..Name::default() });
-        Registered {
+        let known = entry.or_insert_with(|| LimitFamily { space, ..LimitFamily::default() });
+        LimitInner {
             limiter: self.number,
             mark: mark_of(&limit),
             name: shared_name,
@@ -154,7 +154,7 @@ impl Limiter {
     pub fn limit(&self, name: &str, limit: Limit) -> NamedLimit {
         #[cfg(feature = "redis")]
         if self.0.shared.is_some() {
-            return self.shared_limit(name, limit, crate::StoreFails::Local { share: 1, of: 1 });
+            return self.shared_limit(name, limit, crate::FailureRule::Local { share: 1, of: 1 });
         }
         self.local_limit(name, limit)
     }
@@ -212,7 +212,7 @@ impl fmt::Debug for Limiter {
 pub struct Stats {
     /// How many bytes the store takes, and the counts of [concurrency limits](crate::ConcurrencyLimit).
     pub bytes: usize,
-    /// Bytes that states can fill: the [memory budget](crate::Builder::budget) without the reserves for resizing and for overflow
+    /// Bytes that states can fill: the [memory budget](crate::Builder::max_memory) without the reserves for resizing and for overflow
     /// buckets. A full store uses at least nine tenths of it.
     pub bytes_max: usize,
     /// Slots in use, including drained keys that have not been evicted yet.

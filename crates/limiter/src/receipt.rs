@@ -12,11 +12,11 @@ use tollgate_algorithms::{Limit, Micros};
 
 use crate::adjustment::Adjustment;
 use crate::error::HitError;
-use crate::inline_list::{Kept, Listed, Listing};
-use crate::limit::{Hit, Registered};
+use crate::inline_list::{InlineItem, InlineList, SpareBuffers};
+use crate::limit::{Hit, LimitInner};
 use crate::limiter::{Inner, Limiter};
-use crate::store::memory::{Ask, NoRoom};
-use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
+use crate::store::memory::{KeyRequest, NoRoom};
+use crate::verdict::{HitResult, HitResults, Kind, Unavailable, Verdict};
 
 /// Proof of what one verdict charged: see [`Limiter::charge_for_receipt`]. It cannot be copied, and a refund takes it.
 ///
@@ -29,14 +29,14 @@ use crate::verdict::{Answer, Answers, Kind, Unavailable, Verdict};
 #[derive(Debug)]
 #[must_use = "without the receipt, the charge cannot be refunded"]
 pub struct Receipt {
-    pub(crate) parts: Listing<Part>,
+    pub(crate) parts: InlineList<ChargePart>,
 }
 
 /// The charge of one hit.
 #[derive(Debug)]
-pub(crate) struct Part {
-    pub(crate) limit: Arc<Registered>,
-    pub(crate) place: Place,
+pub(crate) struct ChargePart {
+    pub(crate) limit: Arc<LimitInner>,
+    pub(crate) place: ChargeLocation,
     pub(crate) charge: tollgate_algorithms::Receipt,
     /// Whether its cost was a guess.
     pub(crate) estimated: bool,
@@ -45,20 +45,20 @@ pub(crate) struct Part {
 }
 
 thread_local! {
-    static PARTS: Kept<Part> = const { RefCell::new(Vec::new()) };
+    static PARTS: SpareBuffers<ChargePart> = const { RefCell::new(Vec::new()) };
 }
 
-impl Listed for Part {
+impl InlineItem for ChargePart {
     type Few = [Self; 1];
 
-    fn kept() -> &'static LocalKey<Kept<Self>> {
+    fn kept() -> &'static LocalKey<SpareBuffers<Self>> {
         &PARTS
     }
 }
 
 /// Where it was charged.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum ChargeLocation {
     /// In this process, under this number.
     Here(u64),
     /// In a cell that keys have in common, because there was no room for the key of this number: what was charged to others too
@@ -73,10 +73,11 @@ impl Receipt {
     /// Splits the receipt in two: the hits for which `first` returns true, and the others. Hits are identified by their position
     /// in the batch.
     pub fn part(self, first: impl Fn(usize) -> bool) -> (Self, Self) {
-        let (mut its, mut rest) = (self, Self { parts: Listing::new() });
+        let (mut its, mut rest) = (self, Self { parts: InlineList::new() });
         if !its.parts.iter().all(|part| first(part.hit)) {
             let mut all = std::mem::take(&mut its.parts);
-            (its.parts, rest.parts) = (Listing::for_as_many(all.len()), Listing::for_as_many(all.len()));
+            (its.parts, rest.parts) =
+                (InlineList::for_as_many(all.len()), InlineList::for_as_many(all.len()));
             for part in all.take_all() {
                 let list = if first(part.hit) { &mut its.parts } else { &mut rest.parts };
                 list.push(part);
@@ -100,27 +101,27 @@ impl Receipt {
 
 /// What is done to a charge afterwards.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Adjust {
+pub(crate) enum AdjustmentKind {
     /// So much of it is given back.
     Back(u64),
     /// So much is charged on top, whether it fits or not.
     More(u64),
 }
 
-impl Part {
+impl ChargePart {
     /// What gives all of it back.
-    pub(crate) const fn all(&self) -> Adjust {
-        Adjust::Back(self.charge.cost)
+    pub(crate) const fn all(&self) -> AdjustmentKind {
+        AdjustmentKind::Back(self.charge.cost)
     }
 
     /// Whether it was charged in the shared store.
     #[cfg(feature = "redis")]
     pub(crate) const fn is_in_store(&self) -> bool {
-        matches!(self.place, Place::Store(..))
+        matches!(self.place, ChargeLocation::Store(..))
     }
 
     /// What brings it to its actual cost, or gives all of it back if there is none.
-    pub(crate) const fn adjustment(&self, actual: Option<u64>) -> Adjust {
+    pub(crate) const fn adjustment(&self, actual: Option<u64>) -> AdjustmentKind {
         match actual {
             Some(actual) => self.to(actual),
             None => self.all(),
@@ -128,10 +129,10 @@ impl Part {
     }
 
     /// What brings it to its actual cost.
-    pub(crate) const fn to(&self, actual: u64) -> Adjust {
+    pub(crate) const fn to(&self, actual: u64) -> AdjustmentKind {
         match actual.checked_sub(self.charge.cost) {
-            Some(more) => Adjust::More(more),
-            None => Adjust::Back(self.charge.cost.saturating_sub(actual)),
+            Some(more) => AdjustmentKind::More(more),
+            None => AdjustmentKind::Back(self.charge.cost.saturating_sub(actual)),
         }
     }
 }
@@ -188,8 +189,8 @@ impl Limiter {
     pub fn settle_in_background(&self, receipt: Receipt, actual: Option<u64>) -> Result<(), HitError> {
         self.0.is_ours(&receipt)?;
         #[cfg(feature = "redis")]
-        if let Some(shared) = self.0.shared()
-            && receipt.parts.iter().any(Part::is_in_store)
+        if let Some(shared) = self.0.remote()
+            && receipt.parts.iter().any(ChargePart::is_in_store)
         {
             drop(shared.store().spawn(self.clone().adjusting(receipt, actual)));
             return Ok(());
@@ -202,8 +203,8 @@ impl Limiter {
     /// cancelled: otherwise a reservation could end without its charge being corrected.
     pub(crate) async fn adjust(&self, receipt: Receipt, actual: Option<u64>) -> Adjustment {
         #[cfg(feature = "redis")]
-        if let Some(shared) = self.0.shared()
-            && receipt.parts.iter().any(Part::is_in_store)
+        if let Some(shared) = self.0.remote()
+            && receipt.parts.iter().any(ChargePart::is_in_store)
         {
             let nothing_known = Adjustment { unsettled: receipt.parts.len(), ..Adjustment::NONE };
             let adjusted = shared.store().spawn(self.clone().adjusting(receipt, actual)).await;
@@ -217,7 +218,7 @@ impl Limiter {
         let mut sum = Adjustment::NONE;
         for part in receipt.parts.iter() {
             let adjust = part.adjustment(actual);
-            let adjusted = match self.0.shared() {
+            let adjusted = match self.0.remote() {
                 Some(shared) if part.is_in_store() => shared.adjust(part, adjust).await,
                 _ => self.0.adjust(part, adjust, self.0.clock.now()),
             };
@@ -236,7 +237,7 @@ impl Inner {
         let mut verdict = None;
         let (receipt, at) = self.charge_for_receipt_into(hits, &mut verdict)?;
         // It is always written; were it not, nothing would be known.
-        let nothing = Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: Answers::new() };
+        let nothing = Verdict { kind: Kind::Unavailable(Unavailable::NoRoom), answers: HitResults::new() };
         Ok((verdict.unwrap_or(nothing), receipt, at))
     }
 
@@ -263,16 +264,16 @@ impl Inner {
                 Some(weighed) => Verdict::write_weighed(into, weighed, now),
                 None => *into = Some(self.charge_further(hit, id, now)),
             }
-            let answer = granted(into).and_then(<[Answer]>::first);
+            let answer = granted(into).and_then(<[HitResult]>::first);
             let part = answer.and_then(|answer| part((0, hit), id, answer, held()));
-            return Ok((part.map(|part| Receipt { parts: Listing::of(part) }), now));
+            return Ok((part.map(|part| Receipt { parts: InlineList::of(part) }), now));
         }
         // Its memory is there for the one that comes.
         *into = None;
         let (verdict, at) = self.charge(hits, read)?;
         *into = Some(verdict);
         let (answers, held) = (granted(into), held());
-        let mut parts = Listing::for_as_many(hits.iter().filter(|hit| !hit.for_good).count());
+        let mut parts = InlineList::for_as_many(hits.iter().filter(|hit| !hit.non_refundable).count());
         for (place, (hit, answer)) in hits.iter().zip(answers.unwrap_or_default()).enumerate() {
             parts.extend(part((place, hit), self.id_of(hit)?, answer, held));
         }
@@ -291,7 +292,7 @@ impl Inner {
     pub(crate) fn check_may_block(&self, receipt: &Receipt) -> Result<(), HitError> {
         #[cfg(feature = "redis")]
         if let Some(part) = receipt.parts.iter().find(|part| part.is_in_store())
-            && self.shared().is_some_and(|shared| !shared.store().may_block())
+            && self.remote().is_some_and(|shared| !shared.store().may_block())
         {
             return Err(HitError::WouldBlock { limit: part.limit.name.to_string() });
         }
@@ -312,22 +313,24 @@ impl Inner {
         not(feature = "redis"),
         allow(clippy::infallible_destructuring_match, reason = "with a store there are more places")
     )]
-    pub(crate) fn adjust(&self, part: &Part, adjust: Adjust, now: Micros) -> Adjustment {
+    pub(crate) fn adjust(&self, part: &ChargePart, adjust: AdjustmentKind, now: Micros) -> Adjustment {
         let id = match part.place {
-            Place::Here(id) | Place::InCommon(id) => id,
+            ChargeLocation::Here(id) | ChargeLocation::InCommon(id) => id,
             #[cfg(feature = "redis")]
-            Place::Store(..) => {
-                let Some(shared) = self.shared() else { return Adjustment::UNSETTLED };
+            ChargeLocation::Store(..) => {
+                let Some(shared) = self.remote() else { return Adjustment::UNSETTLED };
                 let adjusted = shared.store().block_on(shared.adjust(part, adjust));
                 return adjusted.unwrap_or(Adjustment::UNSETTLED);
             }
         };
         let ask = match adjust {
-            Adjust::Back(0) | Adjust::More(0) => return Adjustment::NONE,
-            Adjust::Back(_) if matches!(part.place, Place::InCommon(_)) => return Adjustment::NONE,
-            Adjust::Back(_) if part.limit.is_void(id, part.charge.at) => return Adjustment::NONE,
-            Adjust::Back(amount) => Ask::Refund(&part.charge, amount),
-            Adjust::More(cost) => Ask::Settle(cost),
+            AdjustmentKind::Back(0) | AdjustmentKind::More(0) => return Adjustment::NONE,
+            AdjustmentKind::Back(_) if matches!(part.place, ChargeLocation::InCommon(_)) => {
+                return Adjustment::NONE;
+            }
+            AdjustmentKind::Back(_) if part.limit.is_void(id, part.charge.at) => return Adjustment::NONE,
+            AdjustmentKind::Back(amount) => KeyRequest::Refund(&part.charge, amount),
+            AdjustmentKind::More(cost) => KeyRequest::Settle(cost),
         };
         match self.memory.act(&part.limit, id, ask, (&self.clock, now)) {
             Ok(given) => {
@@ -340,21 +343,21 @@ impl Inner {
 }
 
 /// The answers of a verdict that was granted.
-fn granted(verdict: &Option<Verdict>) -> Option<&[Answer]> {
-    verdict.as_ref().filter(|verdict| verdict.granted()).map(Verdict::answers)
+fn granted(verdict: &Option<Verdict>) -> Option<&[HitResult]> {
+    verdict.as_ref().filter(|verdict| verdict.is_granted()).map(Verdict::results)
 }
 
 /// What is written down of one hit's charge; `None` if there is nothing to give back or to charge on top.
 #[inline]
-fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: &Answer, held: Option<i64>) -> Option<Part> {
+fn part((at, hit): (usize, &Hit<'_>), id: u64, answer: &HitResult, held: Option<i64>) -> Option<ChargePart> {
     let cost = answer.charged(hit.cost);
     // A guess of nothing can still be committed with something.
-    if hit.for_good || (cost == 0 && !hit.estimated) {
+    if hit.non_refundable || (cost == 0 && !hit.estimated) {
         return None;
     }
     let ahead = if matches!(hit.limit.limit, Limit::FixedWindow(_)) { held? } else { 0 };
     let limit = hit.limit.limit.with_calendar_ahead(ahead);
     let charge = tollgate_algorithms::Receipt { at: answer.at(), cost, limit };
-    let place = if answer.shared() { Place::InCommon(id) } else { Place::Here(id) };
-    Some(Part { limit: Arc::clone(hit.limit), place, charge, estimated: hit.estimated, hit: at })
+    let place = if answer.is_overflow() { ChargeLocation::InCommon(id) } else { ChargeLocation::Here(id) };
+    Some(ChargePart { limit: Arc::clone(hit.limit), place, charge, estimated: hit.estimated, hit: at })
 }

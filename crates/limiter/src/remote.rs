@@ -15,17 +15,17 @@ use crate::adjustment::Adjustment;
 use crate::error::HitError;
 use crate::event::Verb;
 use crate::fraction::share;
-use crate::inline_list::Listing;
-use crate::limit::{Far, Hit, NamedLimit, StoreFails};
-use crate::limiter::{HITS_MAX, Inner, Limiter, Standing};
-use crate::receipt::{Adjust, Part, Place, Receipt};
-use crate::verdict::{Answer, Answers, Kind, Source, Unavailable, Verdict};
+use crate::inline_list::InlineList;
+use crate::limit::{FailureRule, Hit, NamedLimit, RemoteLimit};
+use crate::limiter::{HITS_MAX, Inner, KeyStatus, Limiter};
+use crate::receipt::{AdjustmentKind, ChargeLocation, ChargePart, Receipt};
+use crate::verdict::{HitResult, HitResults, Kind, Source, Unavailable, Verdict};
 
 pub(crate) use hits::Hits;
 
 /// The store, and how keys are called in it.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct RemoteStore {
     store: Store,
     naming: Naming,
     #[cfg(feature = "tracing")]
@@ -38,7 +38,7 @@ impl Limiter {
     /// A limit that is counted in the [store](crate::Builder::store), and what it says while that gives no decision. Without a
     /// store it is counted in this process.
     #[must_use]
-    pub fn shared_limit(&self, name: &str, limit: Limit, fails: StoreFails) -> NamedLimit {
+    pub fn shared_limit(&self, name: &str, limit: Limit, fails: FailureRule) -> NamedLimit {
         self.shared_limit_in("", name, limit, fails)
     }
 
@@ -50,25 +50,25 @@ impl Limiter {
         namespace: &str,
         name: &str,
         limit: Limit,
-        fails: StoreFails,
+        fails: FailureRule,
     ) -> NamedLimit {
         let mut registered = self.0.registered(name, limit);
         if let Some(shared) = self.0.shared.as_ref().filter(|_| limit != Limit::Unlimited) {
             shared.store.expect(&limit);
             let numbers = match fails {
-                StoreFails::Local { share: part, of } => Some(share(&limit, part, of)),
-                StoreFails::Allow | StoreFails::Deny => None,
+                FailureRule::Local { share: part, of } => Some(share(&limit, part, of)),
+                FailureRule::Allow | FailureRule::Deny => None,
             };
             let share = numbers.map(|numbers| Arc::new(self.0.registered(name, numbers)));
             let naming = shared.naming.in_namespace(namespace);
             // No name that a policy or a rule may have begins like this.
             let denied = Arc::new(self.0.registered(&format!("\0denied {name}"), limit));
-            registered.far = Some(Far { fails, naming, share, denied });
+            registered.far = Some(RemoteLimit { fails, naming, share, denied });
         }
         NamedLimit(Arc::new(registered), self.clone())
     }
 
-    /// How many requests were refused without asking the store, because it must still refuse: see [`Hit::for_good`].
+    /// How many requests were refused without asking the store, because it must still refuse: see [`Hit::non_refundable`].
     #[must_use]
     pub fn refused_from_memory(&self) -> u64 {
         self.0.shared.as_ref().map_or(0, |shared| shared.store.refused_from_memory())
@@ -84,17 +84,17 @@ impl Limiter {
 impl Inner {
     /// The store, if some of these hits are counted there.
     #[inline]
-    pub(crate) fn far(&self, hits: &[Hit<'_>]) -> Option<&Shared> {
+    pub(crate) fn far(&self, hits: &[Hit<'_>]) -> Option<&RemoteStore> {
         self.shared.as_ref().filter(|_| hits.iter().any(|hit| hit.limit.far.is_some()))
     }
 
     /// The store, if there is one, for what was charged there.
-    pub(crate) const fn shared(&self) -> Option<&Shared> {
+    pub(crate) const fn remote(&self) -> Option<&RemoteStore> {
         self.shared.as_ref()
     }
 }
 
-impl Shared {
+impl RemoteStore {
     pub(crate) fn new(store: Store, naming: Naming) -> Self {
         Self {
             store,
@@ -142,7 +142,7 @@ impl Shared {
         }
         let verdict = match self.store.ask(&Ask::Peek(&hits.far())).await {
             Ok(Reply::Decided { granted, decisions }) => {
-                let far = self.answers(&hits, &decisions, Source::Own);
+                let far = self.results(&hits, &decisions, Source::Own);
                 let kind = if granted { near.kind } else { Kind::Refused };
                 Verdict { kind, answers: hits.merged(&near.answers, &far) }
             }
@@ -160,8 +160,9 @@ impl Shared {
         let asked = FarHit { limit: &hit.limit.limit, name: &name, cost: hit.cost, mode: hit.mode };
         let verdict = match self.store.ask(&Ask::UpTo(asked)).await {
             Ok(Reply::Decided { decisions, .. }) => {
-                let answer = decisions.first().map(|decision| Answer::new(*decision, hit.mode, Source::Own));
-                let granted = hit.mode == Mode::Shadow || answer.is_some_and(|answer| answer.granted());
+                let answer =
+                    decisions.first().map(|decision| HitResult::new(*decision, hit.mode, Source::Own));
+                let granted = hit.mode == Mode::Shadow || answer.is_some_and(|answer| answer.is_granted());
                 let kind = if granted { Kind::Granted } else { Kind::Refused };
                 Verdict { kind, answers: answer.into_iter().collect() }
             }
@@ -191,7 +192,7 @@ impl Shared {
     }
 
     /// How a key stands.
-    pub(crate) async fn inspect(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
+    pub(crate) async fn inspect(&self, hit: &Hit<'_>) -> Result<KeyStatus, HitError> {
         let name = self.name(hit);
         let asked = FarHit { limit: &hit.limit.limit, name: &name, cost: 0, mode: hit.mode };
         let said = self.store.ask(&Ask::Peek(&[asked])).await;
@@ -201,7 +202,7 @@ impl Shared {
         };
         let decision = decisions.first().copied();
         let decision = decision.ok_or_else(|| HitError::Store { why: "the reply is empty".into() })?;
-        Ok(Standing { known: decision.reset_after > Micros::ZERO, shared: false, decision })
+        Ok(KeyStatus { known: decision.reset_after > Micros::ZERO, shared: false, decision })
     }
 
     /// Checks hits, and finds their names.
@@ -229,9 +230,9 @@ impl Shared {
 
     async fn charged(&self, inner: &Inner, hits: &[Hit<'_>]) -> Answered {
         let hits = self.hits(inner, hits)?;
-        let (near, for_good, far) = (hits.near(), hits.for_good(), hits.far());
+        let (near, non_refundable, far) = (hits.near(), hits.non_refundable(), hits.far());
         // Before anything is charged here: what the store would refuse is refused at once.
-        if let Some(known) = self.store.remembered(&far, &for_good) {
+        if let Some(known) = self.store.remembered(&far, &non_refundable) {
             return self.remembered(inner, &hits, &known);
         }
         let (here, receipt, _) = if near.is_empty() {
@@ -240,15 +241,15 @@ impl Shared {
             inner.charge_for_receipt(&near)?
         };
         // Given back if the store does not grant, and also if nobody waits for its answer any more.
-        let mut here_charged = Back { inner, receipt };
-        if !here.granted() {
+        let mut here_charged = LocalChargeGuard { inner, receipt };
+        if !here.is_granted() {
             // So a limit of this process spares the store all that it refuses.
             let far = self.unasked(&hits, inner.clock.now());
             let answers =
                 if here.answers.is_empty() { here.answers } else { hits.merged(&here.answers, &far) };
             return Ok((Verdict { kind: here.kind, answers }, None));
         }
-        let charged = self.store.charge_not_remembered(&far, &for_good).await;
+        let charged = self.store.charge_not_remembered(&far, &non_refundable).await;
         #[cfg(feature = "tracing")]
         match &charged {
             Ok(Charged::Asked(_)) => self.events.answered(),
@@ -261,7 +262,7 @@ impl Shared {
                 self.remembered(inner, &hits, &known)
             }
             Ok(Charged::Asked(Reply::Decided { granted: true, decisions })) => {
-                let far = self.answers(&hits, &decisions, Source::Own);
+                let far = self.results(&hits, &decisions, Source::Own);
                 let answers = hits.merged(&here.answers, &far);
                 let receipt = written(&hits, here_charged.receipt.take(), &answers);
                 Ok((Verdict { kind: Kind::Granted, answers }, receipt))
@@ -269,7 +270,7 @@ impl Shared {
             Ok(Charged::Asked(Reply::Decided { granted: false, decisions })) => {
                 drop(here_charged);
                 let here = self.here(inner, &hits)?;
-                let far = self.answers(&hits, &decisions, Source::Own);
+                let far = self.results(&hits, &decisions, Source::Own);
                 Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here, &far) }, None))
             }
             Ok(Charged::Asked(Reply::Reset { .. })) => {
@@ -284,28 +285,30 @@ impl Shared {
     }
 
     /// The store's decisions as answers.
-    fn answers(&self, hits: &Hits<'_>, decisions: &[Decision], source: Source) -> Answers {
+    fn results(&self, hits: &Hits<'_>, decisions: &[Decision], source: Source) -> HitResults {
         let far = hits.all.iter().filter(|hit| hit.limit.far.is_some());
-        far.zip(decisions).map(|(hit, decision)| Answer::new(*decision, hit.mode, source)).collect()
+        far.zip(decisions).map(|(hit, decision)| HitResult::new(*decision, hit.mode, source)).collect()
     }
 
     /// Changes a charge in the store afterwards, and says what came of it. If the store gives no decision, what was charged
     /// stays charged.
-    pub(crate) async fn adjust(&self, part: &Part, adjust: Adjust) -> Adjustment {
-        let Place::Store(name, stamp) = &part.place else { return Adjustment::NONE };
+    pub(crate) async fn adjust(&self, part: &ChargePart, adjust: AdjustmentKind) -> Adjustment {
+        let ChargeLocation::Store(name, stamp) = &part.place else { return Adjustment::NONE };
         let hit = |cost| FarHit { limit: &part.charge.limit, name, cost, mode: Mode::Enforced };
         let adjusted = match adjust {
-            Adjust::Back(0) | Adjust::More(0) => return Adjustment::NONE,
-            Adjust::Back(_) if part.limit.resets.is_void(name, *stamp) => return Adjustment::NONE,
-            Adjust::Back(amount) => {
+            AdjustmentKind::Back(0) | AdjustmentKind::More(0) => return Adjustment::NONE,
+            AdjustmentKind::Back(_) if part.limit.resets.is_void(name, *stamp) => return Adjustment::NONE,
+            AdjustmentKind::Back(amount) => {
                 self.store.refund(&hit(0), &part.charge, amount).await.map(Adjustment::refunded)
             }
-            Adjust::More(cost) => self.store.ask(&Ask::Settle(hit(cost))).await.map(|reply| match reply {
-                Reply::Decided { decisions, .. } => {
-                    Adjustment::charged(decisions.first().map_or(0, |decision| decision.charged))
-                }
-                Reply::Reset { .. } => Adjustment::UNSETTLED,
-            }),
+            AdjustmentKind::More(cost) => {
+                self.store.ask(&Ask::Settle(hit(cost))).await.map(|reply| match reply {
+                    Reply::Decided { decisions, .. } => {
+                        Adjustment::charged(decisions.first().map_or(0, |decision| decision.charged))
+                    }
+                    Reply::Reset { .. } => Adjustment::UNSETTLED,
+                })
+            }
         };
         adjusted.unwrap_or(Adjustment::UNSETTLED)
     }
@@ -321,20 +324,20 @@ impl Shared {
 }
 
 pub(crate) fn granted() -> Verdict {
-    Verdict { kind: Kind::Granted, answers: Answers::new() }
+    Verdict { kind: Kind::Granted, answers: HitResults::new() }
 }
 
 pub(crate) fn unavailable(why: &'static str) -> Verdict {
-    Verdict { kind: Kind::Unavailable(Unavailable::Store(why)), answers: Answers::new() }
+    Verdict { kind: Kind::Unavailable(Unavailable::Store(why)), answers: HitResults::new() }
 }
 
 /// What was charged in this process, while the store is asked.
-struct Back<'a> {
+struct LocalChargeGuard<'a> {
     inner: &'a Inner,
     receipt: Option<Receipt>,
 }
 
-impl Drop for Back<'_> {
+impl Drop for LocalChargeGuard<'_> {
     fn drop(&mut self) {
         if let Some(receipt) = self.receipt.take() {
             self.inner.adjust_all(&receipt, None);
@@ -343,26 +346,27 @@ impl Drop for Back<'_> {
 }
 
 /// What was charged, here and in the store, on one receipt.
-fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[Answer]) -> Option<Receipt> {
-    let mut parts: Listing<Part> = Listing::for_as_many(hits.all.iter().filter(|hit| !hit.for_good).count());
+fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[HitResult]) -> Option<Receipt> {
+    let mut parts: InlineList<ChargePart> =
+        InlineList::for_as_many(hits.all.iter().filter(|hit| !hit.non_refundable).count());
     let mut near = near;
     let mut near = near.iter_mut().flat_map(|receipt| receipt.parts.take_all()).peekable();
     let mut near_places = 0..;
     for (place, ((hit, name), answer)) in hits.all.iter().zip(&hits.names).zip(answers).enumerate() {
         let Some((name, stamp)) = name else {
             let its = near_places.next();
-            let part = near.next_if(|part| Some(part.hit) == its).filter(|_| !hit.for_good);
-            parts.extend(part.map(|part| Part { hit: place, ..part }));
+            let part = near.next_if(|part| Some(part.hit) == its).filter(|_| !hit.non_refundable);
+            parts.extend(part.map(|part| ChargePart { hit: place, ..part }));
             continue;
         };
         let (limit, decision) = (hit.limit.limit, answer.decision());
         let nothing = tollgate_algorithms::Receipt { at: decision.at, cost: 0, limit };
         // A guess of nothing can still be committed with something.
         let charge = decision.receipt(&limit).or(hit.estimated.then_some(nothing));
-        let charge = charge.filter(|_| !hit.for_good);
-        parts.extend(charge.map(|charge| Part {
+        let charge = charge.filter(|_| !hit.non_refundable);
+        parts.extend(charge.map(|charge| ChargePart {
             limit: Arc::clone(hit.limit),
-            place: Place::Store(*name, *stamp),
+            place: ChargeLocation::Store(*name, *stamp),
             charge,
             estimated: hit.estimated,
             hit: place,

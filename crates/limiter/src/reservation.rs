@@ -12,9 +12,9 @@ mod id;
 use std::fmt;
 use std::time::Duration;
 
-pub(crate) use book::Book;
+pub(crate) use book::ReservationTable;
 pub use guard::Reservation;
-pub use id::{NotAnId, ReservationId};
+pub use id::{ParseIdError, ReservationId};
 
 use crate::adjustment::Adjustment;
 use crate::error::HitError;
@@ -22,12 +22,12 @@ use crate::event::Verb;
 use crate::limit::Hit;
 use crate::limiter::{HITS_MAX, Inner, Limiter};
 use crate::receipt::Receipt;
-use crate::verdict::{Answers, Kind, Unavailable, Verdict};
+use crate::verdict::{HitResults, Kind, Unavailable, Verdict};
 
 /// The outcome of a reservation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Ended {
+pub enum ReservationOutcome {
     /// Committed, with this actual cost.
     Committed(u64),
     /// Cancelled: what was left of the charge was refunded.
@@ -37,9 +37,9 @@ pub enum Ended {
 /// What came of a [commit](Limiter::commit) or a [cancellation](Limiter::cancel).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Closed {
+pub struct ClosedReservation {
     /// How the reservation ended. If it had ended before in the same way: how it ended then.
-    pub ended: Ended,
+    pub ended: ReservationOutcome,
     /// What this call gave back or charged on top: nothing if the reservation had ended before.
     pub adjustment: Adjustment,
 }
@@ -51,7 +51,7 @@ pub enum ReservationError {
     /// There is no reservation with this ID, or it has expired. Its charge stays.
     Gone,
     /// It has ended with another outcome.
-    Ended(Ended),
+    Ended(ReservationOutcome),
     /// It holds a charge in a shared store, and the call would block a thread of a runtime: await
     /// [`commit`](Limiter::commit) or [`cancel`](Limiter::cancel). The reservation is still open.
     WouldBlock,
@@ -67,10 +67,10 @@ impl fmt::Display for ReservationError {
                 "the reservation holds a charge in a shared store, and this thread belongs to a Tokio runtime, which must not be \
                  blocked: await `commit` or `cancel` instead",
             ),
-            Self::Ended(Ended::Committed(actual)) => {
+            Self::Ended(ReservationOutcome::Committed(actual)) => {
                 write!(f, "the reservation is already committed, with a cost of {actual}, and cannot be cancelled")
             }
-            Self::Ended(Ended::Cancelled) => {
+            Self::Ended(ReservationOutcome::Cancelled) => {
                 f.write_str("the reservation is already cancelled and cannot be committed: charge the cost instead")
             }
         }
@@ -116,7 +116,7 @@ impl Limiter {
     /// let tokens = limiter.limit("tokens", Limit::token_bucket(10_000, 1, Micros::SECOND)?);
     /// let hits = [tokens.hit("ada").estimate(4_000)];
     /// let (verdict, reservation) = limiter.try_reserve(&hits, Duration::from_secs(60))?;
-    /// assert!(verdict.granted());
+    /// assert!(verdict.is_granted());
     /// let closed = reservation.unwrap().try_commit(1_500)?; // it was less, after all
     /// assert_eq!(closed.adjustment.refunded, 2_500);
     /// assert_eq!(limiter.try_inspect(&tokens, "ada")?.decision.remaining, 8_500);
@@ -159,13 +159,17 @@ impl Limiter {
     ///
     /// # Errors
     /// If it has expired, was cancelled, or is no longer remembered.
-    pub async fn commit(&self, id: ReservationId, actual: u64) -> Result<Closed, ReservationError> {
-        let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
+    pub async fn commit(
+        &self,
+        id: ReservationId,
+        actual: u64,
+    ) -> Result<ClosedReservation, ReservationError> {
+        let (ended, receipt) = self.0.end(id, ReservationOutcome::Committed(actual))?;
         let adjustment = match guessed(receipt) {
             Some(receipt) => self.adjust(receipt, Some(actual)).await,
             None => Adjustment::NONE,
         };
-        Ok(Closed { ended, adjustment })
+        Ok(ClosedReservation { ended, adjustment })
     }
 
     /// Like [`commit`](Self::commit), for callers without a runtime.
@@ -173,11 +177,11 @@ impl Limiter {
     /// # Errors
     /// Like [`commit`](Self::commit), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
     /// reservation is still open.
-    pub fn try_commit(&self, id: ReservationId, actual: u64) -> Result<Closed, ReservationError> {
+    pub fn try_commit(&self, id: ReservationId, actual: u64) -> Result<ClosedReservation, ReservationError> {
         self.0.check_may_end(id)?;
-        let (ended, receipt) = self.0.end(id, Ended::Committed(actual))?;
+        let (ended, receipt) = self.0.end(id, ReservationOutcome::Committed(actual))?;
         let adjusted = guessed(receipt).map(|receipt| self.0.adjust_all(&receipt, Some(actual)));
-        Ok(Closed { ended, adjustment: adjusted.unwrap_or_default() })
+        Ok(ClosedReservation { ended, adjustment: adjusted.unwrap_or_default() })
     }
 
     /// Ends a reservation without any cost: refunds what is left of its charge.
@@ -186,13 +190,13 @@ impl Limiter {
     ///
     /// # Errors
     /// If it has expired or was committed.
-    pub async fn cancel(&self, id: ReservationId) -> Result<Closed, ReservationError> {
-        let (ended, receipt) = self.0.end(id, Ended::Cancelled)?;
+    pub async fn cancel(&self, id: ReservationId) -> Result<ClosedReservation, ReservationError> {
+        let (ended, receipt) = self.0.end(id, ReservationOutcome::Cancelled)?;
         let adjustment = match receipt {
             Some(receipt) => self.adjust(receipt, None).await,
             None => Adjustment::NONE,
         };
-        Ok(Closed { ended, adjustment })
+        Ok(ClosedReservation { ended, adjustment })
     }
 
     /// Like [`cancel`](Self::cancel), for callers without a runtime.
@@ -200,11 +204,11 @@ impl Limiter {
     /// # Errors
     /// Like [`cancel`](Self::cancel), and [`ReservationError::WouldBlock`] if it would block a thread of a runtime: then the
     /// reservation is still open.
-    pub fn try_cancel(&self, id: ReservationId) -> Result<Closed, ReservationError> {
+    pub fn try_cancel(&self, id: ReservationId) -> Result<ClosedReservation, ReservationError> {
         self.0.check_may_end(id)?;
-        let (ended, receipt) = self.0.end(id, Ended::Cancelled)?;
+        let (ended, receipt) = self.0.end(id, ReservationOutcome::Cancelled)?;
         let adjusted = receipt.map(|receipt| self.0.adjust_all(&receipt, None));
-        Ok(Closed { ended, adjustment: adjusted.unwrap_or_default() })
+        Ok(ClosedReservation { ended, adjustment: adjusted.unwrap_or_default() })
     }
 }
 
@@ -225,7 +229,7 @@ impl Inner {
     ) -> Result<(Verdict, Option<Reservation>), HitError> {
         // A wrong question is wrong all the same.
         self.charges::<HITS_MAX>(hits)?;
-        let verdict = Verdict { kind: Kind::Unavailable(why), answers: Answers::new() };
+        let verdict = Verdict { kind: Kind::Unavailable(why), answers: HitResults::new() };
         self.tell(Verb::Reserve, hits, &verdict, self.clock.now());
         Ok((verdict, None))
     }

@@ -10,8 +10,8 @@ use std::sync::{Arc, PoisonError};
 use tollgate_algorithms::Micros;
 
 use crate::hash::{Hashing, Secret};
-use crate::limiter::{Inner, Limiter, Name};
-use crate::store::memory::snapshot::SavedCommon;
+use crate::limiter::{Inner, LimitFamily, Limiter};
+use crate::store::memory::snapshot::SavedOverflow;
 
 mod coding;
 mod common;
@@ -19,7 +19,7 @@ mod paper;
 
 #[cfg(test)]
 use coding::END as END_OF_KEYS;
-use coding::Torn;
+use coding::Malformed;
 use paper::{Reader, Writer};
 
 /// The first bytes of every snapshot.
@@ -103,7 +103,7 @@ pub(crate) struct Contents {
     pub(crate) hashing: Hashing,
     file: String,
     names: Vec<String>,
-    common: Vec<SavedCommon>,
+    common: Vec<SavedOverflow>,
     saved_at: Micros,
     all: Vec<u8>,
     /// Where in `all` the keys begin.
@@ -182,7 +182,7 @@ impl Inner {
     pub(crate) fn take_over(&self, contents: Contents) -> Result<(), RestoreError> {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         for (space, name) in (0..).zip(contents.names) {
-            names.insert(name.into(), Name { space, ..Name::default() });
+            names.insert(name.into(), LimitFamily { space, ..LimitFamily::default() });
         }
         drop(names);
         let now = self.clock.now();
@@ -211,10 +211,10 @@ pub(crate) fn read(path: &Path) -> Result<Contents, RestoreError> {
     match paper.number() {
         Ok(VERSION) => {}
         Ok(version) => return Err(RestoreError::Version(file, version)),
-        Err(Torn) => return Err(RestoreError::Torn(file)),
+        Err(Malformed) => return Err(RestoreError::Torn(file)),
     }
-    let (head, common, names) = contents(&mut paper).map_err(|Torn| RestoreError::Torn(file.clone()))?;
-    let Head { hashing, trial, saved_at, keys } = head;
+    let (head, common, names) = contents(&mut paper).map_err(|Malformed| RestoreError::Torn(file.clone()))?;
+    let SnapshotHeader { hashing, trial, saved_at, keys } = head;
     let Some(hashing) = hashing.filter(|hashing| hashing.of_name(0).of(TRIAL) == trial) else {
         return Err(RestoreError::Hash(file));
     };
@@ -222,7 +222,7 @@ pub(crate) fn read(path: &Path) -> Result<Contents, RestoreError> {
 }
 
 /// What comes before the keys, and where they begin.
-struct Head {
+struct SnapshotHeader {
     /// `None` if the processor has no AES.
     hashing: Option<Hashing>,
     trial: u64,
@@ -230,12 +230,12 @@ struct Head {
     keys: usize,
 }
 
-fn contents(paper: &mut Reader<'_>) -> Result<(Head, Vec<SavedCommon>, Vec<String>), Torn> {
+fn contents(paper: &mut Reader<'_>) -> Result<(SnapshotHeader, Vec<SavedOverflow>, Vec<String>), Malformed> {
     let hashing = match (paper.number()?, paper.number()?, paper.number()?) {
         (0, first, second) => Some(Hashing::Sip(Secret(first, second))),
         (1, seed, _) => Some(Hashing::Vouched(seed)),
         (2, first, second) => Hashing::aes(Secret(first, second)),
-        _ => return Err(Torn),
+        _ => return Err(Malformed),
     };
     let (trial, saved_at) = (paper.number()?, Micros::new(paper.number()?));
     let keys = paper.position();
@@ -243,9 +243,9 @@ fn contents(paper: &mut Reader<'_>) -> Result<(Head, Vec<SavedCommon>, Vec<Strin
     let common = common::read_all(paper)?;
     let mut names = Vec::new();
     for _ in 0..paper.number()? {
-        names.push(String::from_utf8(paper.bytes()?.to_vec()).map_err(|_| Torn)?);
+        names.push(String::from_utf8(paper.bytes()?.to_vec()).map_err(|_| Malformed)?);
     }
-    Ok((Head { hashing, trial, saved_at, keys }, common, names))
+    Ok((SnapshotHeader { hashing, trial, saved_at, keys }, common, names))
 }
 
 #[cfg(test)]

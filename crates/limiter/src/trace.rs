@@ -11,7 +11,8 @@ const TARGET: &str = "tollgate";
 /// Tells of a verdict that is not a grant. A peek charges nothing and refuses nobody.
 #[inline]
 pub(crate) fn verdict(verb: Verb, hits: &[Hit<'_>], verdict: &Verdict) {
-    if !verdict.granted() && verb != Verb::Peek && tracing::enabled!(target: TARGET, tracing::Level::DEBUG) {
+    if !verdict.is_granted() && verb != Verb::Peek && tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
+    {
         tell(hits, verdict);
     }
 }

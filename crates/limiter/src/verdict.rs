@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use tollgate_algorithms::{Decision, Micros, Mode, Retry};
 
-use crate::inline_list::{Kept, Listed, Listing};
+use crate::inline_list::{InlineItem, InlineList, SpareBuffers};
 use crate::limit::Hit;
-use crate::store::memory::fast_path::Weighed;
-use crate::store::memory::packed_rates::{Narrow, Raw};
+use crate::store::memory::fast_path::FastBatch;
+use crate::store::memory::packed_rates::{PackedDecision, PackedLimit};
 
 /// The result of the hits of one request.
 #[derive(Clone, Debug)]
 #[must_use = "whether it was granted is the point"]
 pub struct Verdict {
     pub(crate) kind: Kind,
-    pub(crate) answers: Answers,
+    pub(crate) answers: HitResults,
 }
 
 /// The decisions of a request's limits.
-pub(crate) type Answers = Listing<Answer>;
+pub(crate) type HitResults = InlineList<HitResult>;
 
 /// The kind of a verdict: granted, refused, or unavailable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,8 +50,8 @@ pub enum Unavailable {
 
 /// The result of one hit.
 #[derive(Clone, Copy)]
-pub struct Answer {
-    said: Said,
+pub struct HitResult {
+    said: LazyDecision,
     mode: Mode,
     source: Source,
 }
@@ -65,7 +65,7 @@ pub enum Source {
     /// An overflow bucket, because there was no room for the key: it may be refused for the usage of other new keys,
     /// but never gets more than its limit.
     Common,
-    /// A cached refusal of the shared store that still holds. See [`Hit::for_good`].
+    /// A cached refusal of the shared store that still holds. See [`Hit::non_refundable`].
     Remembered,
     /// Nothing: another limit of the request refused first, so the shared store was not queried. The numbers are those
     /// of a key never seen and have no meaning.
@@ -90,26 +90,26 @@ impl Source {
 
 /// A decision, or what it takes to work out its numbers: most callers want to know only whether it was granted.
 #[derive(Clone, Copy, Debug)]
-enum Said {
+enum LazyDecision {
     Decided(Decision),
-    Weighed(Narrow, Raw, Micros),
+    Weighed(PackedLimit, PackedDecision, Micros),
 }
 
 thread_local! {
-    static ANSWERS: Kept<Answer> = const { RefCell::new(Vec::new()) };
+    static ANSWERS: SpareBuffers<HitResult> = const { RefCell::new(Vec::new()) };
 }
 
-impl Listed for Answer {
+impl InlineItem for HitResult {
     type Few = [Self; 4];
 
-    fn kept() -> &'static LocalKey<Kept<Self>> {
+    fn kept() -> &'static LocalKey<SpareBuffers<Self>> {
         &ANSWERS
     }
 }
 
-impl Answer {
+impl HitResult {
     pub(crate) const fn new(decision: Decision, mode: Mode, source: Source) -> Self {
-        Self { said: Said::Decided(decision), mode, source }
+        Self { said: LazyDecision::Decided(decision), mode, source }
     }
 
     /// The numbers of a key never seen, where nothing was asked.
@@ -118,16 +118,16 @@ impl Answer {
     }
 
     /// Of an enforced hit, whose numbers have not been worked out.
-    const fn weighed(narrow: &Narrow, raw: Raw, now: Micros) -> Self {
-        Self { said: Said::Weighed(*narrow, raw, now), mode: Mode::Enforced, source: Source::Own }
+    const fn weighed(narrow: &PackedLimit, raw: PackedDecision, now: Micros) -> Self {
+        Self { said: LazyDecision::Weighed(*narrow, raw, now), mode: Mode::Enforced, source: Source::Own }
     }
 
     /// The decision: outcome, remaining, reset.
     #[must_use]
     pub fn decision(&self) -> Decision {
         match &self.said {
-            Said::Decided(decision) => *decision,
-            Said::Weighed(narrow, raw, now) => narrow.decision(raw, *now),
+            LazyDecision::Decided(decision) => *decision,
+            LazyDecision::Weighed(narrow, raw, now) => narrow.decision(raw, *now),
         }
     }
 
@@ -135,17 +135,17 @@ impl Answer {
     #[must_use]
     pub const fn at(&self) -> Micros {
         match &self.said {
-            Said::Decided(decision) => decision.at,
-            Said::Weighed(_, _, now) => *now,
+            LazyDecision::Decided(decision) => decision.at,
+            LazyDecision::Weighed(_, _, now) => *now,
         }
     }
 
     /// What was charged for a hit of this cost, of a verdict that was granted: so its other numbers need not be worked out for a receipt.
     pub(crate) const fn charged(&self, cost: u64) -> u64 {
         match &self.said {
-            Said::Decided(decision) => decision.charged,
+            LazyDecision::Decided(decision) => decision.charged,
             // All of it, or nothing.
-            Said::Weighed(_, raw, _) => {
+            LazyDecision::Weighed(_, raw, _) => {
                 if raw.granted {
                     cost
                 } else {
@@ -158,10 +158,10 @@ impl Answer {
     /// Returns true if this hit was granted.
     #[must_use]
     #[inline]
-    pub const fn granted(&self) -> bool {
+    pub const fn is_granted(&self) -> bool {
         match &self.said {
-            Said::Decided(decision) => decision.granted(),
-            Said::Weighed(_, raw, _) => raw.granted,
+            LazyDecision::Decided(decision) => decision.is_granted(),
+            LazyDecision::Weighed(_, raw, _) => raw.granted,
         }
     }
 
@@ -174,7 +174,7 @@ impl Answer {
     /// Returns true if an overflow bucket decided the hit, because there was no room for the key: it may be refused
     /// for the usage of other new keys, but never gets more than its limit.
     #[must_use]
-    pub const fn shared(&self) -> bool {
+    pub const fn is_overflow(&self) -> bool {
         matches!(self.source, Source::Common)
     }
 
@@ -185,7 +185,7 @@ impl Answer {
     }
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for HitResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Answer");
         shown.field("decision", &self.decision()).field("mode", &self.mode).field("source", &self.source);
@@ -196,36 +196,40 @@ impl fmt::Debug for Answer {
 impl Verdict {
     /// The verdict on one enforced hit whose numbers have not been worked out.
     #[inline]
-    pub(crate) fn of_weighed(narrow: &Narrow, raw: Raw, now: Micros) -> Self {
+    pub(crate) fn of_weighed(narrow: &PackedLimit, raw: PackedDecision, now: Micros) -> Self {
         let kind = if raw.granted { Kind::Granted } else { Kind::Refused };
-        Self { kind, answers: Listing::of(Answer::weighed(narrow, raw, now)) }
+        Self { kind, answers: InlineList::of(HitResult::weighed(narrow, raw, now)) }
     }
 
     /// The same, written where it is wanted: a verdict has room for four answers, and is not moved for one.
     #[inline]
-    pub(crate) fn write_weighed(into: &mut Option<Self>, (narrow, raw): (&Narrow, Raw), now: Micros) {
-        let verdict = into.insert(Self { kind: Kind::Refused, answers: Listing::new() });
+    pub(crate) fn write_weighed(
+        into: &mut Option<Self>,
+        (narrow, raw): (&PackedLimit, PackedDecision),
+        now: Micros,
+    ) {
+        let verdict = into.insert(Self { kind: Kind::Refused, answers: InlineList::new() });
         if raw.granted {
             verdict.kind = Kind::Granted;
         }
-        verdict.answers.push(Answer::weighed(narrow, raw, now));
+        verdict.answers.push(HitResult::weighed(narrow, raw, now));
     }
 
     /// The verdict on several enforced hits whose numbers have not been worked out.
     #[inline(always)]
-    pub(crate) fn of_weighed_all(hits: &[Hit<'_>], weighed: &Weighed, now: Micros) -> Self {
+    pub(crate) fn of_weighed_all(hits: &[Hit<'_>], weighed: &FastBatch, now: Micros) -> Self {
         let [first, second, third, fourth] = weighed.raws;
         let answer = |hit: &Hit<'_>, raw| {
-            let said = Said::Weighed(hit.limit.narrow?, raw, now);
-            Some(Answer { said, mode: Mode::Enforced, source: Source::Own })
+            let said = LazyDecision::Weighed(hit.limit.narrow?, raw, now);
+            Some(HitResult { said, mode: Mode::Enforced, source: Source::Own })
         };
         // One after another and not in a loop: so the compiler sees how many there are, and leaves out those that nobody reads.
         let answers = || match hits {
-            [a, b] => Some(Listing::from([answer(a, first)?, answer(b, second)?])),
-            [a, b, c] => Some(Listing::from([answer(a, first)?, answer(b, second)?, answer(c, third)?])),
+            [a, b] => Some(InlineList::from([answer(a, first)?, answer(b, second)?])),
+            [a, b, c] => Some(InlineList::from([answer(a, first)?, answer(b, second)?, answer(c, third)?])),
             [a, b, c, d] => {
                 let (a, b) = (answer(a, first)?, answer(b, second)?);
-                Some(Listing::from([a, b, answer(c, third)?, answer(d, fourth)?]))
+                Some(InlineList::from([a, b, answer(c, third)?, answer(d, fourth)?]))
             }
             _ => None,
         };
@@ -242,20 +246,21 @@ impl Verdict {
     /// Returns true if the request was granted.
     #[must_use]
     #[inline]
-    pub const fn granted(&self) -> bool {
+    pub const fn is_granted(&self) -> bool {
         matches!(self.kind, Kind::Granted)
     }
 
     /// The result of each hit, in order; empty if the verdict is unavailable.
     #[must_use]
-    pub fn answers(&self) -> &[Answer] {
+    pub fn results(&self) -> &[HitResult] {
         &self.answers
     }
 
     /// The position of the refused hit: of several, the one with the longest wait.
     #[must_use]
     pub fn refused_by(&self) -> Option<usize> {
-        let refused = |answer: &Answer| answer.decision().retry().filter(|_| answer.mode == Mode::Enforced);
+        let refused =
+            |answer: &HitResult| answer.decision().retry().filter(|_| answer.mode == Mode::Enforced);
         let waits = self.answers.iter().enumerate().filter_map(|(hit, answer)| Some((hit, refused(answer)?)));
         // The first of those that wait equally long.
         waits.rev().max_by_key(|(_, retry)| *retry).map(|(hit, _)| hit)
@@ -288,13 +293,13 @@ impl Verdict {
 
     /// Returns true if an overflow bucket decided some hit, because the store is full.
     #[must_use]
-    pub fn shared(&self) -> bool {
-        self.answers.iter().any(Answer::shared)
+    pub fn is_overflow(&self) -> bool {
+        self.answers.iter().any(HitResult::is_overflow)
     }
 
     /// Returns true if some hit was not decided by its key's own state, or not at all: see [`Source`].
     #[must_use]
-    pub fn degraded(&self) -> bool {
+    pub fn is_degraded(&self) -> bool {
         matches!(self.kind, Kind::Unavailable(_))
             || self.answers.iter().any(|answer| match answer.source {
                 Source::Own | Source::Remembered | Source::Unasked => false,

@@ -35,7 +35,7 @@ pub(crate) struct Turns(Mutex<Queues<bool>>);
 /// A place in the line for one key of a limit, until it is dropped: see [`Limiter::join_line`].
 #[derive(Debug)]
 #[must_use = "who drops it leaves the line"]
-pub struct InLine<'a> {
+pub struct PlaceInLine<'a> {
     limiter: &'a Inner,
     key: u64,
     /// `None` if there are as many waiters as can be counted: then it waits for nobody.
@@ -90,7 +90,7 @@ impl Limiter {
         within: Option<Duration>,
     ) -> Result<Verdict, WaitError> {
         let deadline = within.map(|most| self.0.clock.now().saturating_add(Micros::from_duration(most)));
-        let mut line: Option<InLine<'_>> = None;
+        let mut line: Option<PlaceInLine<'_>> = None;
         for hit in hits {
             if line.is_none() && self.has_line(hit)? {
                 let joined = self.join_line(hit, deadline).await?;
@@ -102,7 +102,7 @@ impl Limiter {
             let verdict = self.charge(hits).await?;
             let (hit, wait) = match waits_for(hits, &verdict) {
                 Some(refused) => refused,
-                None if verdict.granted() => return Ok(verdict),
+                None if verdict.is_granted() => return Ok(verdict),
                 None => return Err(WaitError::Refused(Box::new(verdict))),
             };
             if deadline.is_some_and(|deadline| self.0.clock.now().saturating_add(wait) > deadline) {
@@ -135,7 +135,11 @@ impl Limiter {
     ///
     /// # Errors
     /// [`WaitError::LineTooLong`] if it is known beforehand that the turn would come too late, and [`WaitError::Hit`].
-    pub async fn join_line(&self, hit: &Hit<'_>, deadline: Option<Micros>) -> Result<InLine<'_>, WaitError> {
+    pub async fn join_line(
+        &self,
+        hit: &Hit<'_>,
+        deadline: Option<Micros>,
+    ) -> Result<PlaceInLine<'_>, WaitError> {
         let key = self.0.id_of(hit)?;
         let ahead = self.0.turns.lock().weight(key);
         if let Some(deadline) = deadline.filter(|_| ahead > 0) {
@@ -147,8 +151,8 @@ impl Limiter {
         let mut queues = self.0.turns.lock();
         let is_first = queues.first(key).is_none();
         // Whoever weighs nothing is still there.
-        let place = queues.push((key, hit.asks().max(1)), is_first, Waker::noop().clone());
-        Ok(InLine { limiter: &self.0, key, place })
+        let place = queues.push((key, hit.get_cost().max(1)), is_first, Waker::noop().clone());
+        Ok(PlaceInLine { limiter: &self.0, key, place })
     }
 
     /// What the limiter's clock reads, which its deadlines go by.
@@ -160,7 +164,7 @@ impl Limiter {
     /// How long a hit waits behind others, as far as that is known beforehand.
     async fn wait_behind(&self, hit: &Hit<'_>, ahead: u64) -> Result<Micros, HitError> {
         let limit = hit.limit.limit;
-        let all = ahead.saturating_add(hit.asks());
+        let all = ahead.saturating_add(hit.get_cost());
         let (at_once, later) = (all.min(limit.capacity()), all.saturating_sub(limit.capacity()));
         let wait = match self.peek(&[hit.cost(at_once)]).await?.retry() {
             Some(Retry::After(wait)) => wait,
@@ -202,7 +206,7 @@ impl Turns {
     }
 }
 
-impl InLine<'_> {
+impl PlaceInLine<'_> {
     fn is_for(&self, hit: &Hit<'_>) -> bool {
         self.limiter.id_of(hit) == Ok(self.key)
     }
@@ -241,7 +245,7 @@ impl InLine<'_> {
     }
 }
 
-impl Drop for InLine<'_> {
+impl Drop for PlaceInLine<'_> {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
         let next = self.limiter.turns.lock().leave_turn(place, self.key);

@@ -25,12 +25,12 @@ fn a_decision_on_a_known_key_allocates_nothing() {
     for limit in limits.map(Result::unwrap) {
         let named = limiter.limit(&limit.to_string(), limit);
         // Grown to its full length once.
-        let is_refused = |_| !limiter.try_charge(&[named.hit("ada")]).unwrap().granted();
+        let is_refused = |_| !limiter.try_charge(&[named.hit("ada")]).unwrap().is_granted();
         assert!((0..1_000).any(is_refused), "it is refused in the end");
         let count = allocations(|| {
             for _ in 0..100 {
-                assert!(!limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
-                assert!(!limiter.try_peek(&[named.hit("ada")]).unwrap().granted());
+                assert!(!limiter.try_charge(&[named.hit("ada")]).unwrap().is_granted());
+                assert!(!limiter.try_peek(&[named.hit("ada")]).unwrap().is_granted());
             }
         });
         assert_eq!(count, 0, "refused by {limit}");
@@ -43,10 +43,10 @@ fn a_decision_on_a_known_key_allocates_nothing() {
     ];
     for limit in granting.map(Result::unwrap) {
         let named = limiter.limit(&format!("granted {limit}"), limit);
-        assert!(limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
+        assert!(limiter.try_charge(&[named.hit("ada")]).unwrap().is_granted());
         let count = allocations(|| {
             for _ in 0..100 {
-                assert!(limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
+                assert!(limiter.try_charge(&[named.hit("ada")]).unwrap().is_granted());
             }
         });
         assert_eq!(count, 0, "granted by {limit}");
@@ -59,11 +59,11 @@ fn several_limits_at_once_and_a_pipeline_allocate_nothing() {
     let limit = Limit::token_bucket(1_000_000, 1, Micros::HOUR).unwrap();
     let [a, b, c] = ["a", "b", "c"].map(|name| limiter.limit(name, limit));
     let hits = [a.hit("ada"), b.hit("ada"), c.hit("ada")];
-    assert!(limiter.try_charge(&hits).unwrap().granted());
+    assert!(limiter.try_charge(&hits).unwrap().is_granted());
     let count = allocations(|| {
         for _ in 0..100 {
-            assert!(limiter.try_charge(&hits).unwrap().granted());
-            limiter.try_charge_each(&hits, |_, verdict| assert!(verdict.granted())).unwrap();
+            assert!(limiter.try_charge(&hits).unwrap().is_granted());
+            limiter.try_charge_each(&hits, |_, verdict| assert!(verdict.is_granted())).unwrap();
         }
     });
     assert_eq!(count, 0);
@@ -83,9 +83,9 @@ fn limits_of_several_kinds_at_once_allocate_nothing() {
     let shadowed = [hits[0], hits[1].shadow(), hits[2]];
     let too_much = [hits[0], hits[1].cost(2_000_000), hits[3]];
     let ask = || {
-        assert!(limiter.try_charge(&hits).unwrap().granted());
-        assert!(limiter.try_charge(&shadowed).unwrap().granted());
-        assert!(!limiter.try_charge(&too_much).unwrap().granted());
+        assert!(limiter.try_charge(&hits).unwrap().is_granted());
+        assert!(limiter.try_charge(&shadowed).unwrap().is_granted());
+        assert!(!limiter.try_charge(&too_much).unwrap().is_granted());
     };
     ask();
     assert_eq!(allocations(|| (0..100).for_each(|_| ask())), 0);
@@ -103,7 +103,7 @@ fn as_many_limits_as_there_may_be_allocate_nothing() {
     let kinds = kinds.map(Result::unwrap);
     let limits: Vec<_> =
         (0..HITS_MAX).map(|number| limiter.limit(&number.to_string(), kinds[number % kinds.len()])).collect();
-    let hits: Vec<_> = limits.iter().map(|limit| limit.hit("ada").for_good()).collect();
+    let hits: Vec<_> = limits.iter().map(|limit| limit.hit("ada").non_refundable()).collect();
     let mut too_much = hits.clone();
     too_much[7] = too_much[7].cost(2_000_000).shadow();
     too_much[9] = too_much[9].cost(2_000_000);
@@ -113,7 +113,7 @@ fn as_many_limits_as_there_may_be_allocate_nothing() {
     for many in [5, 8, 17, HITS_MAX] {
         let mut into = None;
         let mut ask = |hits: &[Hit<'_>], granted: bool| {
-            let said = |verdict: &Verdict| verdict.granted() == granted && verdict.answers().len() == many;
+            let said = |verdict: &Verdict| verdict.is_granted() == granted && verdict.results().len() == many;
             assert!(
                 limiter.try_charge_into(hits, &mut into).unwrap().is_none(),
                 "there is nothing to give back"
@@ -131,12 +131,12 @@ fn as_many_limits_as_there_may_be_allocate_nothing() {
         assert_eq!(count, 0, "{many} hits");
         // A verdict of its own has the room of the one before.
         let ask = || {
-            assert!(limiter.try_charge(&hits[..many]).unwrap().granted());
-            assert!(limiter.try_peek(&no_lists[..many.min(no_lists.len())]).unwrap().granted());
+            assert!(limiter.try_charge(&hits[..many]).unwrap().is_granted());
+            assert!(limiter.try_peek(&no_lists[..many.min(no_lists.len())]).unwrap().is_granted());
             let both =
                 [limiter.try_charge(&too_much[..many]).unwrap(), limiter.try_charge(&hits[..many]).unwrap()];
-            assert_eq!(both.each_ref().map(Verdict::granted), [many <= 9, true]);
-            assert!(both.iter().all(|verdict| verdict.clone().answers().len() == many));
+            assert_eq!(both.each_ref().map(Verdict::is_granted), [many <= 9, true]);
+            assert!(both.iter().all(|verdict| verdict.clone().results().len() == many));
         };
         ask();
         assert_eq!(
@@ -181,7 +181,7 @@ fn a_log_allocates_when_it_doubles_and_not_again() {
     let log = limiter.limit("log", Limit::sliding_window_log(LIMIT, Micros::HOUR).unwrap());
     let charge = || {
         clock.advance(Duration::from_micros(3_600_000_000_u64.div_ceil(LIMIT)));
-        assert!(limiter.try_charge(&[log.hit("ada")]).unwrap().granted());
+        assert!(limiter.try_charge(&[log.hit("ada")]).unwrap().is_granted());
     };
     charge();
     let count = allocations(|| (1..LIMIT).for_each(|_| charge()));

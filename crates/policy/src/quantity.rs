@@ -5,6 +5,9 @@ use tollgate_algorithms::{Micros, UtcOffset, Window};
 /// So many decimals of a rate are read; more are refused, because they could not be kept exactly.
 const DECIMALS_MAX: usize = 9;
 
+/// The number that is recommended in place of one that does not fit. No limit can be larger (`Limit` says how large each can be).
+const WHOLE_MAX: u64 = (1 << 52) - 1;
+
 /// So much in so much time, as it was written: not reduced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rate {
@@ -21,7 +24,7 @@ pub struct Rate {
 pub fn whole(text: &str) -> Result<u64, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if digits && (text == "0" || !text.starts_with('0')) {
-        return text.parse().map_err(|_| format!("is larger than {}", u64::MAX));
+        return text.parse().map_err(|_| format!("is too large: write `{WHOLE_MAX}` or less"));
     }
     Err(match plainly(text) {
         Some(meant) => format!("is not a whole number: write `{meant}`"),

@@ -147,8 +147,8 @@ impl<'b> Answer<'b> {
     fn charge(&self, hit: &Hit<'_>) -> Read {
         let state = state_of(hit.limit, self.rest)?;
         let (_, decision) = decide(hit.limit, state.as_ref(), self.now, hit.cost);
-        agree(decision.granted() == self.granted, hit.limit, &decision)?;
-        let granted = hit.mode == Mode::Shadow || decision.granted();
+        agree(decision.is_granted() == self.granted, hit.limit, &decision)?;
+        let granted = hit.mode == Mode::Shadow || decision.is_granted();
         Ok(Reply::Decided { granted, decisions: [decision].into_iter().collect() })
     }
 
@@ -171,10 +171,10 @@ impl<'b> Answer<'b> {
         let is_alike = if matches!(ask, Ask::Refund(..)) {
             self.granted == (change != Change::Keep)
         } else {
-            self.granted == decision.granted() && charged == decision.charged
+            self.granted == decision.is_granted() && charged == decision.charged
         };
         let read = agree(is_alike, hit.limit, &decision);
-        let granted = decision.granted();
+        let granted = decision.is_granted();
         Some(read.map(|()| Reply::Decided { granted, decisions: [decision].into_iter().collect() }))
     }
 

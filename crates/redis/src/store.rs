@@ -169,7 +169,7 @@ impl Store {
         ended
     }
 
-    /// Runs [`Ask::Charge`] with the refusal cache. `for_good` marks the hits, in order, on keys on which no process ever gives
+    /// Runs [`Ask::Charge`] with the refusal cache. `non_refundable` marks the hits, in order, on keys on which no process ever gives
     /// anything back: refusals of such hits are cached while they hold, and the server is not called.
     ///
     /// Only enforced hits are cached, for at most [`REMEMBERED_MAX`](crate::REMEMBERED_MAX). When an entry expires,
@@ -177,11 +177,11 @@ impl Store {
     ///
     /// # Errors
     /// Like [`ask`](Self::ask).
-    pub async fn charge(&self, hits: &[Hit<'_>], for_good: &[bool]) -> Result<Charged, StoreError> {
-        if let Some(refused) = self.remembered(hits, for_good) {
+    pub async fn charge(&self, hits: &[Hit<'_>], non_refundable: &[bool]) -> Result<Charged, StoreError> {
+        if let Some(refused) = self.remembered(hits, non_refundable) {
             return Ok(Charged::Remembered(refused));
         }
-        self.charge_not_remembered(hits, for_good).await
+        self.charge_not_remembered(hits, non_refundable).await
     }
 
     /// As [`charge`](Self::charge), for callers that have just learned from [`remembered`](Self::remembered) that no hit is
@@ -192,14 +192,14 @@ impl Store {
     pub async fn charge_not_remembered(
         &self,
         hits: &[Hit<'_>],
-        for_good: &[bool],
+        non_refundable: &[bool],
     ) -> Result<Charged, StoreError> {
-        let keys: SmallVec<[(usize, &Hit<'_>); 4]> = lasting(hits, for_good).collect();
+        let keys: SmallVec<[(usize, &Hit<'_>); 4]> = lasting(hits, non_refundable).collect();
         if keys.is_empty() {
             return self.ask(&Ask::Charge(hits)).await.map(Charged::Asked);
         }
         let end = Instant::now() + self.budget;
-        let turns = match self.turns(&keys, end, || self.remembered(hits, for_good)).await {
+        let turns = match self.turns(&keys, end, || self.remembered(hits, non_refundable)).await {
             Ok(Ok(turns)) => turns,
             Ok(Err(refused)) => return Ok(Charged::Remembered(refused)),
             // Nothing was sent for this charge, and so nobody else counts it.
@@ -250,10 +250,14 @@ impl Store {
 
     /// The decisions of hits if one of them has a cached refusal: see [`charge`](Self::charge). `None` if none has.
     #[must_use]
-    pub fn remembered(&self, hits: &[Hit<'_>], for_good: &[bool]) -> Option<SmallVec<[Option<Decision>; 2]>> {
+    pub fn remembered(
+        &self,
+        hits: &[Hit<'_>],
+        non_refundable: &[bool],
+    ) -> Option<SmallVec<[Option<Decision>; 2]>> {
         let now = Instant::now();
         let mut said: SmallVec<[Option<Decision>; 2]> = SmallVec::new();
-        for (place, hit) in lasting(hits, for_good) {
+        for (place, hit) in lasting(hits, non_refundable) {
             if let Some(decision) = self.remembered.refused(hit, now) {
                 said.resize(hits.len(), None);
                 said.get_mut(place)?.replace(decision);
@@ -338,9 +342,11 @@ impl Store {
 }
 
 /// The enforced hits of which nothing is given back, with their places.
-fn lasting<'a>(hits: &'a [Hit<'a>], for_good: &[bool]) -> impl Iterator<Item = (usize, &'a Hit<'a>)> {
-    let flagged = hits.iter().enumerate().zip(for_good);
-    flagged.filter(|((_, hit), for_good)| **for_good && hit.mode == Mode::Enforced).map(|(hit, _)| hit)
+fn lasting<'a>(hits: &'a [Hit<'a>], non_refundable: &[bool]) -> impl Iterator<Item = (usize, &'a Hit<'a>)> {
+    let flagged = hits.iter().enumerate().zip(non_refundable);
+    flagged
+        .filter(|((_, hit), non_refundable)| **non_refundable && hit.mode == Mode::Enforced)
+        .map(|(hit, _)| hit)
 }
 
 /// Wakes a blocked thread.

@@ -7,12 +7,12 @@ use axum::body::Body;
 use axum::{Router, routing::get};
 use http::Request;
 use tollgate::redis::{Naming, Settings, Store};
-use tollgate::{Limit, Limiter, Micros, StoreFails};
+use tollgate::{FailureRule, Limit, Limiter, Micros};
 use tollgate_tower::{Admitted, ResponseConfig, Rule, Rules, TollgateLayer};
 use tower::ServiceExt;
 
 /// A limit of four a day, and what holds while the store gives no decision.
-fn app(limiter: Limiter, fails: StoreFails) -> Result<Router, Box<dyn std::error::Error>> {
+fn app(limiter: Limiter, fails: FailureRule) -> Result<Router, Box<dyn std::error::Error>> {
     let rule = Rule::new("per client", Limit::token_bucket(4, 1, Micros::DAY)?).when_store_fails(fails);
     let answers = ResponseConfig { degraded: true, ..ResponseConfig::default() };
     let limits = TollgateLayer::new(Rules::new(limiter, [rule])?).with_responses(answers);
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A service of your own would say `redis://…`, and has a secret of its own. It starts also while the server is away.
     let store = Store::open("unix:///nonexistent/redis.sock".parse()?, Settings::default())?;
     let limiter = Limiter::builder().store(store, Naming::new([7; 16])).build()?;
-    let rules = [StoreFails::Allow, StoreFails::Deny, StoreFails::Local { share: 1, of: 2 }];
+    let rules = [FailureRule::Allow, FailureRule::Deny, FailureRule::Local { share: 1, of: 2 }];
     for fails in rules {
         println!("{fails:?}");
         let app = app(limiter.clone(), fails)?;

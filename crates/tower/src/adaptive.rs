@@ -14,12 +14,12 @@ use tollgate::adaptive::{AdaptiveConcurrency, AdaptivePermit, Outcome, Priority}
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::body::{Held, ResponseBody};
+use crate::body::{RequestHold, ResponseBody};
 use crate::response::error_response::ErrorResponse;
 use crate::response::refusal;
 
 /// How important a request is.
-type Prioritise = dyn Fn(&http::request::Parts) -> Priority + Send + Sync;
+type PriorityFn = dyn Fn(&http::request::Parts) -> Priority + Send + Sync;
 
 /// Bounds how many requests a service works on at once: the limit follows its latency and its failures.
 ///
@@ -42,7 +42,7 @@ type Prioritise = dyn Fn(&http::request::Parts) -> Priority + Send + Sync;
 #[derive(Clone)]
 pub struct AdaptiveLayer {
     limit: AdaptiveConcurrency,
-    priority: Option<Arc<Prioritise>>,
+    priority: Option<Arc<PriorityFn>>,
 }
 
 /// A service behind an adaptive limit, made by [`AdaptiveLayer`].
@@ -167,7 +167,7 @@ where
                 if let Some(permit) = &mut permit {
                     permit.record(outcome);
                 }
-                let held = permit.map(Held::Adaptive);
+                let held = permit.map(RequestHold::Adaptive);
                 Poll::Ready(result.map(|response| response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Refused { response } => match response.take() {

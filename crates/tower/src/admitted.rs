@@ -32,12 +32,12 @@ pub struct Admitted(Arc<Layered>);
 struct Layered {
     admission: Admission,
     outer: Option<Admitted>,
-    inside: Mutex<Inside>,
+    inside: Mutex<InnerAdmissions>,
 }
 
 /// What the layers inside made of the request that a layer admitted.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Inside {
+pub(crate) struct InnerAdmissions {
     /// Whether the last of them to be asked refused it. Middleware in between may have tried more than once.
     pub(crate) is_refused: bool,
     /// What stood in for the states of their keys.
@@ -64,7 +64,7 @@ impl Admitted {
     }
 
     /// What the layers inside made of the request.
-    pub(crate) fn inside(&self) -> Inside {
+    pub(crate) fn inside(&self) -> InnerAdmissions {
         *lock(&self.0.inside)
     }
 
@@ -138,7 +138,7 @@ impl Admitted {
     }
 }
 
-fn lock(inside: &Mutex<Inside>) -> MutexGuard<'_, Inside> {
+fn lock(inside: &Mutex<InnerAdmissions>) -> MutexGuard<'_, InnerAdmissions> {
     inside.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

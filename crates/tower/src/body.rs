@@ -22,7 +22,7 @@ pin_project! {
     #[derive(Debug)]
     #[project = KindProjected]
     enum Kind<R> {
-        Inner { #[pin] body: R, held: Option<Held> },
+        Inner { #[pin] body: R, held: Option<RequestHold> },
         Answer { bytes: Option<Bytes> },
     }
 }
@@ -30,14 +30,14 @@ pin_project! {
 /// What a request holds until its response has ended.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is held, and never looked at")]
-pub(crate) enum Held {
+pub(crate) enum RequestHold {
     /// The permits of an admission.
     Permits(Permits),
     /// A permit of an adaptive limit.
     Adaptive(AdaptivePermit),
 }
 
-impl Held {
+impl RequestHold {
     /// The permits of an admission, if it has any.
     pub(crate) fn permits(admission: &Admission) -> Option<Self> {
         let permits = admission.take_permits();
@@ -47,7 +47,7 @@ impl Held {
 
 impl<R> ResponseBody<R> {
     /// A service's body. What is held is let go of when it ends, breaks off or is dropped.
-    pub(crate) const fn inner(body: R, held: Option<Held>) -> Self {
+    pub(crate) const fn inner(body: R, held: Option<RequestHold>) -> Self {
         Self { kind: Kind::Inner { body, held } }
     }
 

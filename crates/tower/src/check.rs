@@ -41,7 +41,7 @@ pub async fn check(limit: &NamedLimit, key: impl AsKey) -> Result<Verdict, Error
 fn refused(limit: &NamedLimit, verdict: &Verdict) -> ErrorResponse {
     let descriptors = [Some(LimitDescriptor::new(limit.name(), limit.limit()))];
     let writer = ResponseWriter::for_descriptors(&descriptors, ResponseConfig::default());
-    let statuses = descriptors.iter().flatten().zip(verdict.answers());
+    let statuses = descriptors.iter().flatten().zip(verdict.results());
     let statuses = statuses
         .map(|(descriptor, answer)| LimitStatus::new(DescriptorId::from(0), descriptor, answer.decision()));
     // A refusal always has a decision that refuses.

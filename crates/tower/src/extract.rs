@@ -10,9 +10,9 @@ use crate::response::problem;
 
 /// The rejection if a handler takes [`Admitted`] and no layer is in front of it: the server is misconfigured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoLayer;
+pub struct MissingLayer;
 
-impl IntoResponse for NoLayer {
+impl IntoResponse for MissingLayer {
     fn into_response(self) -> Response {
         problem::internal("This handler takes `Admitted`, but no `TollgateLayer` is in front of it. Add one.")
             .into_response()
@@ -26,10 +26,10 @@ impl IntoResponse for ErrorResponse {
 }
 
 impl<S: Sync> FromRequestParts<S> for Admitted {
-    type Rejection = NoLayer;
+    type Rejection = MissingLayer;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, NoLayer> {
-        parts.extensions.get::<Self>().cloned().ok_or(NoLayer)
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, MissingLayer> {
+        parts.extensions.get::<Self>().cloned().ok_or(MissingLayer)
     }
 }
 

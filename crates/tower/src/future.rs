@@ -14,7 +14,7 @@ use tower_service::Service;
 use tollgate_engine::{Admission, CheckError, Outcome};
 
 use crate::admitted::Admitted;
-use crate::body::{Held, ResponseBody};
+use crate::body::{RequestHold, ResponseBody};
 use crate::layer::LayerState;
 use crate::live::ActiveLimits;
 use crate::service::{finish, proceed};
@@ -97,13 +97,13 @@ where
             Projected::Admitted { future, limits, admitted } => {
                 let mut response = ready!(future.poll(context))?;
                 finish(limits, (admitted.admission(), Some(admitted)), &mut response);
-                let held = Held::permits(admitted.admission());
+                let held = RequestHold::permits(admitted.admission());
                 Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Untold { future, limits, admission } => {
                 let mut response = ready!(future.poll(context))?;
                 finish(limits, (admission, None), &mut response);
-                let held = Held::permits(admission);
+                let held = RequestHold::permits(admission);
                 Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Answered { response } => match response.take() {

@@ -22,24 +22,24 @@ pub use admitted::Admitted;
 pub use body::ResponseBody;
 pub use check::check;
 #[cfg(feature = "axum")]
-pub use extract::NoLayer;
+pub use extract::MissingLayer;
 pub use future::ResponseFuture;
 pub use layer::TollgateLayer;
 pub use live::LimitsHandle;
 pub use outcome::RateLimitOutcome;
 pub use peer::Peer;
-pub use response::config::{Generations, Reset, ResponseConfig};
+pub use response::config::{HeaderFormats, ResetFormat, ResponseConfig};
 pub use response::error_response::{ErrorKind, ErrorResponse};
 pub use response::writer::{Reply, ResponseWriter};
 pub use response::{grpc, problem};
 pub use service::Tollgate;
-#[cfg(feature = "policy")]
-pub use tollgate_engine::{BodyWanted, PolicyLimits, body_cost};
 pub use tollgate_engine::{
     CheckError, Degradation, DescriptorId, Enforcer, KeyExtractor, LimitDescriptor, LimitStatus,
     NAME_CHARS_MAX, Refusal, RefusalKind, RequestHead, Rule, RuleKey, RuleKeyError, Rules, RulesError,
     Undetermined, Visibility, ZeroStatus,
 };
+#[cfg(feature = "policy")]
+pub use tollgate_engine::{PolicyLimits, RequiredBody, body_cost};
 
 /// The library whose limits the layer enforces, so that a service needs no second dependency.
 pub use tollgate;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use tollgate::Standing;
+use tollgate::KeyStatus;
 use tollgate_engine::{Enforcer, RuleKey, RuleKeyError};
 
 use crate::response::config::ResponseConfig;
@@ -86,7 +86,7 @@ impl LimitsHandle {
         &self,
         rule: &str,
         key: impl Into<RuleKey<'a>>,
-    ) -> Result<Standing, RuleKeyError> {
+    ) -> Result<KeyStatus, RuleKeyError> {
         let enforcer = self.enforcer();
         enforcer.rules().ok_or(RuleKeyError::NoRules)?.inspect(rule, key).await
     }

@@ -102,7 +102,7 @@ pub const MUTANTS: &[Mutant] = &[
         "the frontier passes without what was moved",
         &[edit(
             "resize",
-            "Map { frontier: from.line + 1, ..map }.pack(), ",
+            "RegionMap { frontier: from.line + 1, ..map }.pack(), ",
             "Ordering::Release",
             "Ordering::Relaxed",
         )],
@@ -150,7 +150,12 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a key without a cell for its numbers owes there what others owe",
-        &[edit("apply", "", "self.take_out(known, whose, now, Some(&cells))", "Taken::new(common.clone())")],
+        &[edit(
+            "apply",
+            "",
+            "self.take_out(known, whose, now, Some(&cells))",
+            "StateInDecision::new(common.clone())",
+        )],
         "numbers without a cell, one by one",
     ),
     mutant(
@@ -202,7 +207,7 @@ pub const MUTANTS: &[Mutant] = &[
         "a permit that is given back stays counted",
         &[edit(
             "in_flight",
-            "a permit is given back once\");\n            (Counts { enforced: ",
+            "a permit is given back once\");\n            (PermitCounts { enforced: ",
             "counts.enforced.saturating_sub(1)",
             "counts.enforced",
         )],
@@ -224,18 +229,18 @@ pub const MUTANTS: &[Mutant] = &[
             "in_line",
             "if let Ok((counted, before)) = ",
             "take(books, id, limit)",
-            "Err::<(Counted, u32), u32>(0)",
+            "Err::<(PermitLocation, u32), u32>(0)",
         )],
         "a permit is given back and somebody joins",
     ),
     mutant(
         "a permit that somebody waits for is given back to nobody",
-        &[edit("in_flight", "Wish::FirstInLine if ", "counts.has_waiters", "false")],
+        &[edit("in_flight", "PermitMode::FirstInLine if ", "counts.has_waiters", "false")],
         "a permit is given back and somebody leaves",
     ),
     mutant(
         "the permit of one who leaves is lost",
-        &[edit("in_line", "Some((Counted::Slot, _)) => ", "books.table.give_back_for_good(id)", "()")],
+        &[edit("in_line", "Some((PermitLocation::Slot, _)) => ", "books.table.give_back_for_good(id)", "()")],
         "a permit is given back and somebody leaves",
     ),
     mutant(
@@ -250,7 +255,12 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a newcomer overtakes those who wait",
-        &[edit("in_flight", "let is_turn = ", "wish == Wish::FirstInLine || !counts.has_waiters", "true")],
+        &[edit(
+            "in_flight",
+            "let is_turn = ",
+            "wish == PermitMode::FirstInLine || !counts.has_waiters",
+            "true",
+        )],
         "a permit is given back and somebody overtakes",
     ),
     mutant(

@@ -122,7 +122,7 @@ pub const ALL: &[Scenario] = &[
 
 impl Scenario {
     /// Goes through all orders in which a thread is stopped at most once, then through those in which it is stopped twice,
-    /// and so on; or, of each, so many. Returns how many they were, and whether that was all. Panics in the first one in
+    /// and so on; or, of each, so many. ReturningKeys how many they were, and whether that was all. Panics in the first one in
     /// which something does not hold.
     #[must_use]
     pub fn explore(&self, orders_max: usize) -> (usize, bool) {

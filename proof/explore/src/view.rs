@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::store::memory::slot::Tag;
-use crate::store::memory::slot_guard::{Locked, Place};
-use crate::store::memory::table::{Busy, Keeper, Table, Worth};
+use crate::store::memory::slot_guard::{KeyPosition, SlotGuard};
+use crate::store::memory::table::{Contended, KeyWorth, SlotOwner, Table};
 use crate::sync::pause;
 
 /// A table, and what was dropped from it.
@@ -30,9 +30,9 @@ pub(crate) struct View {
     pub(crate) kind: u16,
 }
 
-impl Keeper for View {
-    fn worth(&self, _tag: Tag, value: u64) -> Worth {
-        if self.none.contains(&value) { Worth::Stale } else { Worth::Live }
+impl SlotOwner for View {
+    fn worth(&self, _tag: Tag, value: u64) -> KeyWorth {
+        if self.none.contains(&value) { KeyWorth::Stale } else { KeyWorth::Live }
     }
 
     fn dropped(&self, _tag: Tag, _value: u64) {
@@ -74,7 +74,7 @@ impl View {
         loop {
             let roomy = self.table().has_room(self);
             match self.table().try_lock(id, roomy, self) {
-                Ok(Place::Slot(locked)) => {
+                Ok(KeyPosition::Slot(locked)) => {
                     let lines = if locked.known().is_none() { 8 } else { 1 };
                     self.write(locked, id, cost);
                     if self.table().is_moving() {
@@ -82,7 +82,7 @@ impl View {
                     }
                     return Ok(());
                 }
-                Ok(Place::Full(held)) => {
+                Ok(KeyPosition::Full(held)) => {
                     let hopeless = stuck || !self.table().could_grow(roomy, self);
                     held.leave();
                     if hopeless {
@@ -90,13 +90,13 @@ impl View {
                     }
                     stuck = !self.table().make_room(self);
                 }
-                Err(Busy) => {}
+                Err(Contended) => {}
             }
             pause(0);
         }
     }
 
-    fn write(&self, locked: Locked<'_>, id: u64, cost: u64) {
+    fn write(&self, locked: SlotGuard<'_>, id: u64, cost: u64) {
         let value = locked.known().map_or(0, |(tag, value)| {
             assert!(tag.is_of(id), "it is another key's slot");
             value
@@ -124,9 +124,9 @@ impl View {
     pub(crate) fn forget(&self, id: u64) {
         loop {
             match self.table().try_lock(id, true, self) {
-                Ok(Place::Slot(locked)) => return locked.forget(),
-                Ok(Place::Full(held)) => return held.leave(),
-                Err(Busy) => pause(0),
+                Ok(KeyPosition::Slot(locked)) => return locked.forget(),
+                Ok(KeyPosition::Full(held)) => return held.leave(),
+                Err(Contended) => pause(0),
             }
         }
     }

@@ -6,25 +6,25 @@ use tollgate_algorithms::{Limit, Micros, Mode};
 
 use crate::clock::Clock;
 use crate::hash::KeyHash;
-use crate::limit::Registered;
+use crate::limit::LimitInner;
 use crate::store::memory::batch::Charge;
-use crate::store::memory::fast_path::Plain;
-use crate::store::memory::{Ask, Memory, Weight};
+use crate::store::memory::fast_path::FastHit;
+use crate::store::memory::{KeyRequest, Memory, PackedHit};
 
 /// A store, an instant, and a limit by two ways of writing it.
 #[derive(Clone, Debug)]
 pub(crate) struct Whole {
     pub(crate) store: Arc<Memory>,
     /// Kept in a word: one an hour.
-    pub(crate) word: Arc<Registered>,
+    pub(crate) word: Arc<LimitInner>,
     /// The same name with numbers that take a cell: nearly one an hour.
-    pub(crate) cell: Arc<Registered>,
+    pub(crate) cell: Arc<LimitInner>,
     /// Each thread has its own.
     pub(crate) now: Micros,
 }
 
 /// A key of a limit.
-pub(crate) type Key<'a> = (&'a Registered, u64);
+pub(crate) type Key<'a> = (&'a LimitInner, u64);
 
 impl Whole {
     /// A store whose table has so many lines and may have so many, with so many chunks of two cells; and limits of this burst.
@@ -34,7 +34,7 @@ impl Whole {
         let cell =
             Limit::token_bucket(burst, 65_537, Micros::new(65_537 * 3_600_000_000 + 1)).expect("it fits");
         let limit = |number, limit: Limit| {
-            Arc::new(Registered {
+            Arc::new(LimitInner {
                 limiter: 0,
                 mark: number,
                 name: "limit".into(),
@@ -60,19 +60,19 @@ impl Whole {
         let (clock, now) = self.at();
         if let Some(narrow) = &limit.narrow
             && let Some(found) = self.store.spot(id).read(id, narrow.kind)
-            && let Some(raw) = self.store.charge_found(found, Weight { narrow, cost }, now)
+            && let Some(raw) = self.store.charge_found(found, PackedHit { narrow, cost }, now)
         {
             return raw.granted;
         }
         let charged = self.store.charge(limit, id, cost, (&clock, now));
-        charged.is_ok_and(|charged| charged.given(now).decision.granted())
+        charged.is_ok_and(|charged| charged.given(now).decision.is_granted())
     }
 
     /// Charges two keys by one each, all or none, as the front door does.
     pub(crate) fn charge_both(&self, keys: [Key<'_>; 2]) -> bool {
         let [first, second] = keys.map(|(limit, id)| {
-            let weight = Weight { narrow: limit.narrow.as_ref()?, cost: 1 };
-            Some(Plain { limit, weight, id, spot: self.store.spot(id) })
+            let weight = PackedHit { narrow: limit.narrow.as_ref()?, cost: 1 };
+            Some(FastHit { limit, weight, id, spot: self.store.spot(id) })
         });
         let plain = first.zip(second).map(|(first, second)| [first, second]);
         match plain.and_then(|plain| self.store.charge_words(&plain, self.now)) {
@@ -91,7 +91,11 @@ impl Whole {
     /// What a key has left.
     pub(crate) fn left(&self, (limit, id): Key<'_>) -> u64 {
         let (clock, now) = self.at();
-        self.store.act(limit, id, Ask::Peek(0), (&clock, now)).expect("there is room").decision.remaining
+        self.store
+            .act(limit, id, KeyRequest::Peek(0), (&clock, now))
+            .expect("there is room")
+            .decision
+            .remaining
     }
 
     /// Forgets a key.

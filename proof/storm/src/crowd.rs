@@ -85,8 +85,8 @@ fn one_thread(limiter: &Limiter, named: &[NamedLimit], thread: u64, operations: 
                 [other.hit("few"), limit.hit("few")]
             };
             let Ok(verdict) = limiter.try_charge(&hits) else { continue };
-            if verdict.granted() {
-                let at = |hit: usize| verdict.answers()[hit].decision().at.get();
+            if verdict.is_granted() {
+                let at = |hit: usize| verdict.results()[hit].decision().at.get();
                 let (own, its) = if thread.is_multiple_of(2) { (0, 1) } else { (1, 0) };
                 logs[turn].push(at(own));
                 logs[(turn + 1) % named.len()].push(at(its));
@@ -96,9 +96,9 @@ fn one_thread(limiter: &Limiter, named: &[NamedLimit], thread: u64, operations: 
             limiter.try_charge(&[limit.hit("few")])
         };
         if let Ok(verdict) = verdict
-            && verdict.granted()
+            && verdict.is_granted()
         {
-            logs[turn].push(verdict.answers()[0].decision().at.get());
+            logs[turn].push(verdict.results()[0].decision().at.get());
         }
     }
     logs

@@ -24,8 +24,11 @@ pub(crate) fn run(keys: u64) -> Result<String, String> {
 fn run_with(limit: Limit, keys: u64) -> Result<String, String> {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
     let before = resident()?;
-    let limiter =
-        Limiter::builder().clock(clock.clock()).budget(BUDGET).build().map_err(|error| error.to_string())?;
+    let limiter = Limiter::builder()
+        .clock(clock.clock())
+        .max_memory(BUDGET)
+        .build()
+        .map_err(|error| error.to_string())?;
     let kind = limit.algorithm().map_or("none", tollgate::Algorithm::name);
     let limit = limiter.limit("flooded", limit);
     let charge = |key: &str| limiter.try_charge(&[limit.hit(key)]).map_err(|error| error.to_string());
@@ -38,7 +41,7 @@ fn run_with(limit: Limit, keys: u64) -> Result<String, String> {
     for key in 0..keys {
         name.clear();
         let _ = write!(name, "flood {key}");
-        granted += u64::from(charge(&name)?.granted());
+        granted += u64::from(charge(&name)?.is_granted());
         if key % 65_536 == 0 {
             most = most.max(resident()?);
         }
@@ -47,8 +50,8 @@ fn run_with(limit: Limit, keys: u64) -> Result<String, String> {
     let (refused, honest, stats) = (charge("refused")?, charge("honest")?, limiter.stats());
     let fine = took <= BUDGET
         && stats.bytes <= BUDGET
-        && !refused.granted()
-        && honest.granted()
+        && !refused.is_granted()
+        && honest.is_granted()
         && honest.remaining() == Some(1)
         && stats.overflowed > 0;
     let report = format!(
@@ -57,8 +60,8 @@ fn run_with(limit: Limit, keys: u64) -> Result<String, String> {
         BUDGET >> 20,
         took >> 20,
         stats.overflowed,
-        if refused.granted() { "was granted" } else { "stayed refused" },
-        if honest.granted() { "went on" } else { "was refused" },
+        if refused.is_granted() { "was granted" } else { "stayed refused" },
+        if honest.is_granted() { "went on" } else { "was refused" },
         honest.remaining().unwrap_or(0),
     );
     if fine { Ok(report) } else { Err(report) }

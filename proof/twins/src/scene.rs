@@ -206,7 +206,7 @@ impl Scene<'_> {
 
 fn answer(decision: &Decision, now: Micros) -> Answer {
     Answer {
-        granted: decision.granted(),
+        granted: decision.is_granted(),
         charged: decision.charged,
         limit: decision.limit,
         remaining: decision.remaining,

@@ -190,7 +190,7 @@ impl World {
             Asked::Charge(hits) => self.batch(hits, now, true),
             Asked::Peek(hits) => self.batch(hits, now, false),
             Asked::UpTo(hit) => {
-                if !decide_up_to(&hit.limit, self.state(hit.key, &hit.limit), now, hit.cost).1.granted() {
+                if !decide_up_to(&hit.limit, self.state(hit.key, &hit.limit), now, hit.cost).1.is_granted() {
                     self.meet(hit, now);
                 }
                 self.verb(hit, now, |state| decide_up_to(&hit.limit, state, now, hit.cost))
@@ -267,7 +267,7 @@ impl World {
     ) -> Reply {
         let (change, decision) = ask(self.state(hit.key, &hit.limit));
         self.change(hit.key, &hit.limit, change, now);
-        Reply::Decided { granted: decision.granted(), decisions: [decision].into_iter().collect() }
+        Reply::Decided { granted: decision.is_granted(), decisions: [decision].into_iter().collect() }
     }
 
     /// Makes a change by these numbers.
@@ -306,7 +306,7 @@ impl World {
             return Reply::Decided { granted: batch.granted, decisions };
         }
         for (hit, decision) in hits.iter().zip(batch.decisions.iter()) {
-            if !decision.granted() && (hit.mode == Mode::Enforced || hits.len() == 1) {
+            if !decision.is_granted() && (hit.mode == Mode::Enforced || hits.len() == 1) {
                 self.meet(hit, now);
             }
         }

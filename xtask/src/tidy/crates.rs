@@ -41,7 +41,6 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
         SERVER,
         &[
             "futures-util",
-            "http-body-util",
             "jsonschema",
             "rcgen",
             "tokio-tungstenite",
@@ -164,6 +163,7 @@ const SERVER: &[&str] = &[
     "clap_mangen",
     "http",
     "http-body",
+    "http-body-util",
     "httparse",
     "hyper",
     "hyper-util",
@@ -173,6 +173,7 @@ const SERVER: &[&str] = &[
     "rustls",
     "rustls-native-certs",
     "serde_json",
+    "sha2",
     "smallvec",
     "tokio",
     "tokio-rustls",

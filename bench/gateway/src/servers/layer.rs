@@ -7,7 +7,7 @@ use axum::Router;
 use axum::http::HeaderName;
 use tollgate::{Limit, Limiter, Micros};
 use tollgate_policy::Policy;
-use tollgate_tower::{Generations, KeyExtractor, PolicyLimits, ResponseConfig, Rule, Rules, TollgateLayer};
+use tollgate_tower::{HeaderFormats, KeyExtractor, PolicyLimits, ResponseConfig, Rule, Rules, TollgateLayer};
 
 use crate::measure::document::{Limits, openapi};
 
@@ -19,7 +19,7 @@ pub(crate) fn one_limit(service: Router) -> Result<Router, String> {
 /// The same, and as near to what tower_governor does as the settings allow: its two fields and when more comes, and handlers are told
 /// nothing.
 pub(crate) fn as_little(service: Router) -> Result<Router, String> {
-    let generations = Generations { draft: false, x_ratelimit: true, triple: false };
+    let generations = HeaderFormats { draft: false, x_ratelimit: true, triple: false };
     let config = ResponseConfig { generations, ..ResponseConfig::default() };
     Ok(service.layer(TollgateLayer::new(rules()?).with_responses(config).without_admitted()))
 }

@@ -1,13 +1,13 @@
 //! Debt that drains at a constant rate: the arithmetic of token bucket, leaky bucket and GCRA.
 
-use super::standing::Standing;
+use super::standing::Usage;
 use crate::{Change, Debt, Micros, Quota, Receipt, State};
 
 /// The debt of a key at one instant, in units: one cell of cost is `period` units, and `count` units drain each microsecond.
 ///
 /// `K` wraps a debt in the state of one of the three algorithms.
 #[derive(Clone, Copy)]
-pub(crate) struct Owing<K> {
+pub(crate) struct DebtUsage<K> {
     quota: Quota,
     at: Micros,
     /// The debt, or [`BEYOND_COUNTING`].
@@ -17,7 +17,7 @@ pub(crate) struct Owing<K> {
     kind: K,
 }
 
-impl<K: Fn(Debt) -> State + Copy> Owing<K> {
+impl<K: Fn(Debt) -> State + Copy> DebtUsage<K> {
     #[inline]
     pub(crate) fn new(quota: &Quota, state: Option<&Debt>, now: Micros, kind: K) -> Self {
         let fresh = Self { quota: *quota, at: now, owed: 0, wide: 0, kind };
@@ -76,7 +76,7 @@ pub(crate) fn converted(quota: &Quota, state: &Debt) -> Option<u64> {
     u64::try_from(converted_after(quota, state, 0)).ok().filter(|debt| *debt <= DEBT_MAX)
 }
 
-impl<K: Fn(Debt) -> State + Copy> Standing for Owing<K> {
+impl<K: Fn(Debt) -> State + Copy> Usage for DebtUsage<K> {
     fn at(&self) -> Micros {
         self.at
     }

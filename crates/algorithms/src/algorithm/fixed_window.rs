@@ -19,7 +19,7 @@
 //! # Ok::<(), tollgate_algorithms::LimitError>(())
 //! ```
 
-use super::standing::Standing;
+use super::standing::Usage;
 use crate::limit::check_window;
 use crate::{Algorithm, Change, Count, Limit, LimitError, Micros, Receipt, State, Window};
 
@@ -76,7 +76,7 @@ impl FixedWindow {
 
 /// The usage of the window that contains the instant `at`.
 #[derive(Clone, Copy)]
-pub(crate) struct InWindow {
+pub(crate) struct WindowUsage {
     at: Micros,
     count: Count,
     /// The windows of the limit.
@@ -84,23 +84,23 @@ pub(crate) struct InWindow {
 }
 
 #[inline]
-pub(crate) fn standing(rule: &FixedWindow, state: Option<&State>, now: Micros) -> InWindow {
+pub(crate) fn standing(rule: &FixedWindow, state: Option<&State>, now: Micros) -> WindowUsage {
     let mut over = Micros::ZERO;
     if let Some(State::FixedWindow(count)) = state {
         let at = now.max(count.start);
         let length = count.end.saturating_sub(count.start);
         if at < count.end && at.saturating_sub(now) <= length {
-            return InWindow { at, count: *count, rule: *rule };
+            return WindowUsage { at, count: *count, rule: *rule };
         }
         over = count.end;
     }
     let (start, end) = rule.bounds(now);
     // A window that kept its end when the numbers changed may reach into this one: what was charged then is not in it.
     let start = if over <= now { start.max(over) } else { start };
-    InWindow { at: now, count: Count { start, end, used: 0 }, rule: *rule }
+    WindowUsage { at: now, count: Count { start, end, used: 0 }, rule: *rule }
 }
 
-impl Standing for InWindow {
+impl Usage for WindowUsage {
     fn at(&self) -> Micros {
         self.at
     }

@@ -25,14 +25,14 @@
 //! # Ok::<(), tollgate_algorithms::LimitError>(())
 //! ```
 
-use super::debt::Owing;
-use super::standing::Standing;
+use super::debt::DebtUsage;
+use super::standing::Usage;
 use crate::{Debt, Micros, Quota, State};
 
 /// The theoretical arrival time: the first microsecond at which the key has no debt.
 #[must_use]
 pub fn arrival(quota: &Quota, state: &Debt) -> Micros {
-    let owing = Owing::new(quota, Some(state), state.at, State::Gcra);
+    let owing = DebtUsage::new(quota, Some(state), state.at, State::Gcra);
     state.at.saturating_add(owing.drained())
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn standing(
     quota: &Quota,
     state: Option<&State>,
     now: Micros,
-) -> Owing<impl Fn(Debt) -> State + Copy> {
+) -> DebtUsage<impl Fn(Debt) -> State + Copy> {
     let debt = if let Some(State::Gcra(debt)) = state { Some(debt) } else { None };
-    Owing::new(quota, debt, now, State::Gcra)
+    DebtUsage::new(quota, debt, now, State::Gcra)
 }

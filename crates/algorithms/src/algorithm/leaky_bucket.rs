@@ -23,7 +23,7 @@
 //! # Ok::<(), tollgate_algorithms::LimitError>(())
 //! ```
 
-use super::debt::Owing;
+use super::debt::DebtUsage;
 use crate::{Debt, Micros, Quota, State};
 
 #[inline]
@@ -31,7 +31,7 @@ pub(crate) fn standing(
     quota: &Quota,
     state: Option<&State>,
     now: Micros,
-) -> Owing<impl Fn(Debt) -> State + Copy> {
+) -> DebtUsage<impl Fn(Debt) -> State + Copy> {
     let debt = if let Some(State::LeakyBucket(debt)) = state { Some(debt) } else { None };
-    Owing::new(quota, debt, now, State::LeakyBucket)
+    DebtUsage::new(quota, debt, now, State::LeakyBucket)
 }

@@ -3,7 +3,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::standing::Standing;
+use super::standing::Usage;
 use crate::{Change, Micros, Receipt};
 
 /// The charges of one bucket: their sum, and the time of the latest.
@@ -21,7 +21,7 @@ pub struct Entry {
 /// one: a decision never scans the list. Two lists are equal only if they are equal bit for bit.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct List {
-    totals: VecDeque<Total>,
+    totals: VecDeque<StoredEntry>,
     /// The running total before the first entry.
     before: u64,
 }
@@ -29,7 +29,7 @@ pub struct List {
 /// An entry as stored: its time, and the total charged up to and including it. Totals wrap; only their
 /// differences are meaningful.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Total {
+struct StoredEntry {
     at: Micros,
     through: u64,
 }
@@ -40,12 +40,12 @@ pub struct Edit {
     /// Number of expired entries to drop, oldest first.
     pub drop: usize,
     /// What to do then.
-    pub then: Then,
+    pub then: EditAction,
 }
 
 /// What an [`Edit`] does after dropping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Then {
+pub enum EditAction {
     /// Add an entry.
     Push(Entry),
     /// Add to the newest entry, and move it to this time.
@@ -67,7 +67,7 @@ impl List {
         let mut through = 0_u64;
         let total = |entry: Entry| {
             through = through.saturating_add(entry.cost).min(SUM_MAX);
-            Total { at: entry.at, through }
+            StoredEntry { at: entry.at, through }
         };
         Self { totals: entries.into_iter().map(total).collect(), before: 0 }
     }
@@ -87,7 +87,7 @@ impl List {
     /// Heap memory in bytes: capacity for up to four times the entries, or for 32.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.totals.capacity().saturating_mul(size_of::<Total>())
+        self.totals.capacity().saturating_mul(size_of::<StoredEntry>())
     }
 
     /// The entries, oldest first.
@@ -119,7 +119,7 @@ impl List {
     /// The first entry at or after `from` for which the predicate holds; it must hold for all later entries. A doubling
     /// search followed by bisection, so that results near `from` are found fast; usually it is `from` itself.
     #[inline]
-    fn first(&self, from: usize, holds: impl Fn(&Total) -> bool) -> usize {
+    fn first(&self, from: usize, holds: impl Fn(&StoredEntry) -> bool) -> usize {
         if self.totals.get(from).is_none_or(&holds) {
             return from;
         }
@@ -157,15 +157,15 @@ impl List {
         }
         let newest = self.through();
         match edit.then {
-            Then::Push(Entry { at, cost }) => {
-                self.totals.push_back(Total { at, through: newest.wrapping_add(cost) });
+            EditAction::Push(Entry { at, cost }) => {
+                self.totals.push_back(StoredEntry { at, through: newest.wrapping_add(cost) });
             }
-            Then::Merge(Entry { at, cost }) => {
+            EditAction::Merge(Entry { at, cost }) => {
                 if let Some(total) = self.totals.back_mut() {
-                    *total = Total { at, through: newest.wrapping_add(cost) };
+                    *total = StoredEntry { at, through: newest.wrapping_add(cost) };
                 }
             }
-            Then::Reduce(position, cost) => self.reduce(position, cost),
+            EditAction::Reduce(position, cost) => self.reduce(position, cost),
         }
         self.shrink();
     }
@@ -193,7 +193,7 @@ impl List {
 
 /// The numbers of a limit whose state is a list. `K` wraps an edit in the change of one of the two algorithms.
 #[derive(Clone, Copy)]
-pub(crate) struct Spans<K> {
+pub(crate) struct ListLimit<K> {
     /// Time for which an entry counts.
     pub(crate) window: Micros,
     /// Length of a bucket. Charges in one bucket merge.
@@ -206,10 +206,10 @@ pub(crate) struct Spans<K> {
 
 /// The part of a list that counts at the instant `at`.
 #[derive(Clone, Copy)]
-pub(crate) struct Listed<'a, K> {
+pub(crate) struct ListUsage<'a, K> {
     /// `None` if no part of it counts, because it is empty or too far ahead of the clock.
     list: Option<&'a List>,
-    spans: Spans<K>,
+    spans: ListLimit<K>,
     at: Micros,
     /// Number of entries that have left the window.
     expired: usize,
@@ -218,12 +218,12 @@ pub(crate) struct Listed<'a, K> {
     /// Time of the newest entry that counts.
     newest: Option<Micros>,
     /// The pending change, after a charge or a refund.
-    then: Option<Then>,
+    then: Option<EditAction>,
 }
 
-impl<'a, K: Fn(Edit) -> Change + Copy> Listed<'a, K> {
+impl<'a, K: Fn(Edit) -> Change + Copy> ListUsage<'a, K> {
     #[inline]
-    pub(crate) fn new(spans: Spans<K>, list: Option<&'a List>, now: Micros) -> Self {
+    pub(crate) fn new(spans: ListLimit<K>, list: Option<&'a List>, now: Micros) -> Self {
         let newest = list.and_then(|list| list.totals.back()).map(|total| total.at);
         let window = spans.window;
         let fresh = Self { list, spans, at: now, expired: 0, used: 0, newest: None, then: None };
@@ -248,7 +248,7 @@ impl<'a, K: Fn(Edit) -> Change + Copy> Listed<'a, K> {
     }
 }
 
-impl<K: Fn(Edit) -> Change + Copy> Standing for Listed<'_, K> {
+impl<K: Fn(Edit) -> Change + Copy> Usage for ListUsage<'_, K> {
     fn at(&self) -> Micros {
         self.at
     }
@@ -278,7 +278,7 @@ impl<K: Fn(Edit) -> Change + Copy> Standing for Listed<'_, K> {
         let entries = self.list.map_or(0, |list| list.totals.len()).saturating_sub(self.expired);
         let same_bucket = self.newest.is_some_and(|newest| self.bucket_of(newest) == self.bucket_of(self.at));
         let merge = same_bucket || entries >= self.spans.entries_max;
-        let then = if merge { Then::Merge(entry) } else { Then::Push(entry) };
+        let then = if merge { EditAction::Merge(entry) } else { EditAction::Push(entry) };
         Self { used: self.used.saturating_add(cost), newest: Some(self.at), then: Some(then), ..*self }
     }
 
@@ -300,7 +300,7 @@ impl<K: Fn(Edit) -> Change + Copy> Standing for Listed<'_, K> {
             self.newest
         };
         let used = self.used.saturating_sub(back);
-        Some(Self { used, newest, then: Some(Then::Reduce(position, back)), ..*self })
+        Some(Self { used, newest, then: Some(EditAction::Reduce(position, back)), ..*self })
     }
 
     fn change(&self) -> Change {

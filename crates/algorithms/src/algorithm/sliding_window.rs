@@ -31,7 +31,7 @@
 
 use core::num::NonZeroU64;
 
-use super::standing::Standing;
+use super::standing::Usage;
 use crate::limit::check_window;
 use crate::{Algorithm, Change, Limit, LimitError, Micros, Receipt, State, TwoCounts};
 
@@ -93,7 +93,7 @@ impl Steps {
 
 /// The two counts as they are at the instant `at`.
 #[derive(Clone, Copy)]
-pub(crate) struct InWindows {
+pub(crate) struct SlidingUsage {
     at: Micros,
     counts: TwoCounts,
     /// The length of the windows to come.
@@ -101,25 +101,25 @@ pub(crate) struct InWindows {
 }
 
 #[inline]
-pub(crate) fn standing(rule: &SlidingWindow, state: Option<&State>, now: Micros) -> InWindows {
+pub(crate) fn standing(rule: &SlidingWindow, state: Option<&State>, now: Micros) -> SlidingUsage {
     let window = rule.window;
     if let Some(State::SlidingWindow(counts)) = state {
         let at = now.max(counts.start);
         let ahead = at.saturating_sub(now) > counts.end.saturating_sub(counts.start);
         if !ahead && at < counts.end {
-            return InWindows { at, counts: *counts, window };
+            return SlidingUsage { at, counts: *counts, window };
         }
         let next_end = counts.end.saturating_add(window);
         if !ahead && counts.current > 0 && at < next_end {
             let rolled = TwoCounts { start: counts.end, end: next_end, previous: counts.current, current: 0 };
-            return InWindows { at, counts: rolled, window };
+            return SlidingUsage { at, counts: rolled, window };
         }
     }
     let (start, end) = crate::Window::Every(window).bounds(now);
-    InWindows { at: now, counts: TwoCounts { start, end, previous: 0, current: 0 }, window }
+    SlidingUsage { at: now, counts: TwoCounts { start, end, previous: 0, current: 0 }, window }
 }
 
-impl Standing for InWindows {
+impl Usage for SlidingUsage {
     fn at(&self) -> Micros {
         self.at
     }

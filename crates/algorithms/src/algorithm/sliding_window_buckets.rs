@@ -27,7 +27,7 @@
 //! # Ok::<(), tollgate_algorithms::LimitError>(())
 //! ```
 
-use super::list::{Edit, Listed, Spans};
+use super::list::{Edit, ListLimit, ListUsage};
 use crate::limit::check_window;
 use crate::{Algorithm, Change, Limit, LimitError, Micros, State};
 
@@ -80,14 +80,14 @@ pub(crate) fn standing<'a>(
     rule: &SlidingWindowBuckets,
     state: Option<&'a State>,
     now: Micros,
-) -> Listed<'a, impl Fn(Edit) -> Change + Copy> {
+) -> ListUsage<'a, impl Fn(Edit) -> Change + Copy> {
     let list = if let Some(State::SlidingWindowBuckets(list)) = state { Some(list) } else { None };
-    let spans = Spans {
+    let spans = ListLimit {
         window: rule.window,
         bucket: rule.window.get().div_ceil(u64::from(rule.buckets.max(1))),
         // Reached only after a change of numbers, while more of them are in use than these would make.
         entries_max: usize::try_from(rule.buckets).unwrap_or(usize::MAX).saturating_add(1),
         kind: Change::EditBuckets,
     };
-    Listed::new(spans, list, now)
+    ListUsage::new(spans, list, now)
 }

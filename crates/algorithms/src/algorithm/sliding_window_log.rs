@@ -29,7 +29,7 @@
 //! # Ok::<(), tollgate_algorithms::LimitError>(())
 //! ```
 
-use super::list::{Edit, Listed, Spans};
+use super::list::{Edit, ListLimit, ListUsage};
 use crate::limit::check_window;
 use crate::{Algorithm, Change, Limit, LimitError, Micros, State};
 
@@ -66,14 +66,14 @@ pub(crate) fn standing<'a>(
     rule: &SlidingWindowLog,
     state: Option<&'a State>,
     now: Micros,
-) -> Listed<'a, impl Fn(Edit) -> Change + Copy> {
+) -> ListUsage<'a, impl Fn(Edit) -> Change + Copy> {
     let list = if let Some(State::SlidingWindowLog(list)) = state { Some(list) } else { None };
-    let spans = Spans {
+    let spans = ListLimit {
         window: rule.window,
         bucket: 1,
         // Never reached: each entry holds at least 1 of at most twice the limit.
         entries_max: usize::MAX,
         kind: Change::EditLog,
     };
-    Listed::new(spans, list, now)
+    ListUsage::new(spans, list, now)
 }

@@ -4,7 +4,7 @@ use crate::{Change, Micros, Receipt};
 
 /// The usage of a key at one instant: its state under the limit's numbers, drained, rolled or expired up to
 /// now. Four implementations: debts, one count, two counts, lists.
-pub(crate) trait Standing: Sized {
+pub(crate) trait Usage: Sized {
     /// The instant: `now`, or the state's own time if that is later (law 7).
     fn at(&self) -> Micros;
 

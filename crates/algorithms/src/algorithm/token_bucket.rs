@@ -25,7 +25,7 @@
 //! for second in 0..=60 {
 //!     let (change, decision) = decide(&limit, state.as_ref(), start.saturating_add(Micros::from_secs(second)), 2);
 //!     change.apply(&mut state);
-//!     if decision.granted() {
+//!     if decision.is_granted() {
 //!         granted.push(second);
 //!     }
 //! }
@@ -33,7 +33,7 @@
 //! # Ok::<(), tollgate_algorithms::LimitError>(())
 //! ```
 
-use super::debt::Owing;
+use super::debt::DebtUsage;
 use crate::{Debt, Micros, Quota, State};
 
 #[inline]
@@ -41,7 +41,7 @@ pub(crate) fn standing(
     quota: &Quota,
     state: Option<&State>,
     now: Micros,
-) -> Owing<impl Fn(Debt) -> State + Copy> {
+) -> DebtUsage<impl Fn(Debt) -> State + Copy> {
     let debt = if let Some(State::TokenBucket(debt)) = state { Some(debt) } else { None };
-    Owing::new(quota, debt, now, State::TokenBucket)
+    DebtUsage::new(quota, debt, now, State::TokenBucket)
 }

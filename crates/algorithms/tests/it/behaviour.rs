@@ -14,7 +14,7 @@ fn a_limit_of_zero_denies_everything_for_ever() {
         let refused = key.hit(NOON, 1);
         assert_eq!(refused.outcome, Outcome::Refused(Retry::Never), "{}", name(&limit));
         assert_eq!((refused.limit, refused.remaining, refused.reset_after), (0, 0, Micros::ZERO));
-        assert!(key.hit(NOON, 0).granted() && key.take(NOON, 9) == 0 && key.settle(NOON, 9).charged == 0);
+        assert!(key.hit(NOON, 0).is_granted() && key.take(NOON, 9) == 0 && key.settle(NOON, 9).charged == 0);
         assert_eq!(key.state, None, "{}", name(&limit));
     }
 }
@@ -35,7 +35,7 @@ fn zero(algorithm: Algorithm) -> Limit {
 fn unlimited_is_a_word_of_its_own() {
     let mut key = Key::new(Limit::Unlimited);
     let decision = key.hit(NOON, u64::MAX);
-    assert!(decision.granted() && key.state.is_none());
+    assert!(decision.is_granted() && key.state.is_none());
     assert_eq!((decision.limit, decision.remaining), (Decision::UNLIMITED, Decision::UNLIMITED));
     assert_eq!(key.limit.algorithm(), None);
 }
@@ -47,7 +47,7 @@ fn a_cost_of_zero_is_granted_and_tells_how_the_key_stands() {
         key.take(NOON, 3);
         let before = key.state.clone();
         let asked = key.hit(NOON, 0);
-        assert!(asked.granted() && asked.charged == 0 && asked.remaining == 0, "{}", name(&limit));
+        assert!(asked.is_granted() && asked.charged == 0 && asked.remaining == 0, "{}", name(&limit));
         assert_eq!(key.state, before, "{}", name(&limit));
         assert!(asked.receipt(&limit).is_none());
     }
@@ -77,8 +77,8 @@ fn a_settled_cost_overdraws_by_at_most_one_capacity() {
         assert_eq!(key.settle(NOON, 1_000).charged, 7, "{}: the rest is forgiven", name(&limit));
         assert_eq!(key.settle(NOON, 1).charged, 0, "{}", name(&limit));
         let refused = key.peek(NOON, 1);
-        assert!(!refused.granted() && refused.remaining == 0, "{}", name(&limit));
-        assert!(key.peek(NOON + wait(&refused), 1).granted(), "{}", name(&limit));
+        assert!(!refused.is_granted() && refused.remaining == 0, "{}", name(&limit));
+        assert!(key.peek(NOON + wait(&refused), 1).is_granted(), "{}", name(&limit));
     }
 }
 
@@ -154,7 +154,7 @@ fn a_changed_algorithm_starts_afresh() {
         key.take(NOON, 10);
         key.limit = *after;
         assert_eq!(key.take(NOON, u64::MAX), 10, "{} to {}", name(before), name(after));
-        assert!(!key.hit(NOON, 1).granted());
+        assert!(!key.hit(NOON, 1).is_granted());
     }
 }
 
@@ -167,7 +167,7 @@ fn a_window_in_progress_keeps_its_end_when_its_length_changes() {
         key.take(NOON, 10);
         key.limit = after;
         assert_eq!(wait(&key.peek(NOON, 1)), end, "counted from noon");
-        assert!(key.peek(NOON + end, 10).granted());
+        assert!(key.peek(NOON + end, 10).is_granted());
     }
 }
 
@@ -179,8 +179,11 @@ fn a_raise_between_rates_that_do_not_divide_punishes_nobody() {
     key.take(NOON, 1);
     for (after, count, period) in [(1_000_000, 1_000_001, 1_000_000_000_000), (1_000_000, 7, 6_999_999)] {
         let raised = Limit::token_bucket(1, count, Micros::new(period)).unwrap();
-        assert!(key.peek(NOON + after, 1).granted());
-        assert!(Key { limit: raised, ..key.clone() }.peek(NOON + after, 1).granted(), "{count} per {period}");
+        assert!(key.peek(NOON + after, 1).is_granted());
+        assert!(
+            Key { limit: raised, ..key.clone() }.peek(NOON + after, 1).is_granted(),
+            "{count} per {period}"
+        );
     }
 }
 
@@ -219,7 +222,7 @@ fn a_shadow_hit_that_is_left_out_gets_an_honest_answer() {
     let batch = decide_batch(&targets, &hits, Micros::new(NOON));
     assert!(batch.granted && batch.changes.len() == 1);
     let told: Vec<_> =
-        batch.decisions.iter().map(|told| (told.granted(), told.charged, told.remaining)).collect();
+        batch.decisions.iter().map(|told| (told.is_granted(), told.charged, told.remaining)).collect();
     assert_eq!(told, [(true, 8, 2), (false, 0, 2), (true, 2, 0), (true, 0, 2)]);
     assert_eq!(batch.decisions[1].retry(), Some(Retry::After(Micros::from_secs(3))));
 }
@@ -247,7 +250,7 @@ fn a_refusal_frees_nothing_for_instants_out_of_order() {
     let mut key = Key::new(Limit::sliding_window_log(10, Micros::new(100)).unwrap());
     key.hit(890, 5);
     key.hit(950, 5);
-    assert!(!key.hit(1_000, 10).granted());
+    assert!(!key.hit(1_000, 10).is_granted());
     assert_eq!(wait(&key.hit(960, 5)), 30);
 }
 
@@ -255,9 +258,9 @@ fn a_refusal_frees_nothing_for_instants_out_of_order() {
 fn instants_at_the_ends_of_their_type_are_safe() {
     for limit in each(3, SECOND) {
         let mut key = Key::new(limit);
-        assert!(key.hit(0, 1).granted(), "{}", name(&limit));
-        assert!(key.hit(u64::MAX, 1).granted(), "{}", name(&limit));
-        assert!(key.hit(u64::MAX, 1).granted(), "{}", name(&limit));
+        assert!(key.hit(0, 1).is_granted(), "{}", name(&limit));
+        assert!(key.hit(u64::MAX, 1).is_granted(), "{}", name(&limit));
+        assert!(key.hit(u64::MAX, 1).is_granted(), "{}", name(&limit));
         assert_eq!(key.hit(u64::MAX, 0).at, Micros::INSTANT_MAX);
     }
 }
@@ -307,7 +310,9 @@ fn a_debt_beyond_64_bits_has_an_honest_retry() {
     let refused = key.peek(NOON, 1);
     let retry = NOON + wait(&refused);
     assert!(
-        wait(&refused) < 300 * SECOND && key.peek(retry, 1).granted() && !key.peek(retry - 1, 1).granted()
+        wait(&refused) < 300 * SECOND
+            && key.peek(retry, 1).is_granted()
+            && !key.peek(retry - 1, 1).is_granted()
     );
     let Some(tollgate_algorithms::State::Gcra(debt)) = &key.state else { panic!("{:?}", key.state) };
     let arrival = tollgate_algorithms::algorithm::gcra::arrival(&quota, debt);
@@ -319,7 +324,7 @@ fn a_debt_beyond_64_bits_has_an_honest_retry() {
 fn a_list_gives_memory_back() {
     let mut key = Key::new(Limit::sliding_window_log(Limit::LOG_MAX, Micros::SECOND).unwrap());
     for at in 0..Limit::LOG_MAX {
-        assert!(key.hit(NOON + at, 1).granted());
+        assert!(key.hit(NOON + at, 1).is_granted());
     }
     let heap = |key: &Key| match &key.state {
         Some(tollgate_algorithms::State::SlidingWindowLog(list)) => list.heap_bytes(),

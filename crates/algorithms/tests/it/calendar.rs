@@ -154,11 +154,11 @@ fn a_day_in_paris_has_23_hours_in_march_and_25_in_october() {
 fn a_daily_quota_is_granted_once_on_the_day_of_25_hours() {
     let october = 1_792_879_200 * SECOND;
     let mut key = Key::new(Limit::fixed_window(3, Window::Day(paris())).unwrap());
-    assert!(key.hit(october, 3).granted());
+    assert!(key.hit(october, 3).is_granted());
     for hour in [1, 2, 3, 4, 23, 24] {
-        assert!(!key.hit(october + hour * HOUR + HOUR / 2, 1).granted(), "{hour}");
+        assert!(!key.hit(october + hour * HOUR + HOUR / 2, 1).is_granted(), "{hour}");
     }
-    assert!(key.hit(october + 25 * HOUR, 3).granted());
+    assert!(key.hit(october + 25 * HOUR, 3).is_granted());
 }
 
 /// Every instant of some years lies in one window, windows follow each other without a gap, and days have 22 to 26 hours.

@@ -65,7 +65,7 @@ fn errors(algorithm: Algorithm) -> (u64, bool) {
                 for _ in 0..ask {
                     let in_window =
                         |admitted: &[u64]| admitted.iter().filter(|&&then| then + window > at).count() as u64;
-                    if key.hit(at, 1).granted() {
+                    if key.hit(at, 1).is_granted() {
                         admitted.push(at);
                         most = most.max(in_window(&admitted));
                     } else {

@@ -9,7 +9,7 @@ use crate::key::{Key, NOON, SECOND, each, name, wait};
 fn gate_01_a_hundred_hits_in_one_tick_admit_exactly_the_limit() {
     for limit in each(10, 60 * SECOND) {
         let mut key = Key::new(limit);
-        let granted = (0..100).filter(|_| key.hit(NOON, 1).granted()).count();
+        let granted = (0..100).filter(|_| key.hit(NOON, 1).is_granted()).count();
         assert_eq!(granted, 10, "{}", name(&limit));
     }
 }
@@ -79,7 +79,7 @@ fn gate_07_extreme_numbers_are_refused_or_exact() {
 fn exhausts(limit: Limit, capacity: u64) {
     let mut key = Key::new(limit);
     assert_eq!(key.take(NOON, u64::MAX), capacity, "{limit:?}");
-    assert!(!key.hit(NOON, 1).granted() && !key.hit(NOON, u64::MAX).granted(), "{limit:?}");
+    assert!(!key.hit(NOON, 1).is_granted() && !key.hit(NOON, u64::MAX).is_granted(), "{limit:?}");
 }
 
 /// 8: two thousand million per second, and one per ten years, are enforced exactly.
@@ -94,10 +94,10 @@ fn gate_08_very_high_and_very_low_rates_are_exact() {
 
     let ten_years = 315_576_000 * SECOND;
     let mut slow = Key::new(Limit::gcra(1, 1, Micros::new(ten_years)).unwrap());
-    assert!(slow.hit(NOON, 1).granted());
+    assert!(slow.hit(NOON, 1).is_granted());
     assert_eq!(wait(&slow.hit(NOON, 1)), ten_years);
-    assert!(!slow.hit(NOON + ten_years - 1, 1).granted());
-    assert!(slow.hit(NOON + ten_years, 1).granted());
+    assert!(!slow.hit(NOON + ten_years - 1, 1).is_granted());
+    assert!(slow.hit(NOON + ten_years, 1).is_granted());
 }
 
 /// 9: 7 per 3 s does not divide. Here 10^5 steps; `cargo xtask proof` takes 10^8.
@@ -120,8 +120,8 @@ fn gate_10_obeying_the_retry_succeeds_and_a_tick_earlier_does_not() {
         let refused = key.hit(NOON + 2, 2);
         let retry = NOON + 2 + wait(&refused);
         let header = NOON + 2 + Micros::new(wait(&refused)).secs_rounded_up() * SECOND;
-        assert!(!key.peek(retry - 1, 2).granted(), "{}", name(&limit));
-        assert!(key.peek(retry, 2).granted() && key.peek(header, 2).granted(), "{}", name(&limit));
+        assert!(!key.peek(retry - 1, 2).is_granted(), "{}", name(&limit));
+        assert!(key.peek(retry, 2).is_granted() && key.peek(header, 2).is_granted(), "{}", name(&limit));
     }
 }
 
@@ -168,7 +168,7 @@ fn gate_13_retrying_while_refused_delays_nothing() {
         let mut key = Key::new(limit);
         key.take(NOON, 10);
         let due = wait(&key.peek(NOON, 1));
-        let admitted = (0..3_000).map(|ms| ms * 1_000).find(|&after| key.hit(NOON + after, 1).granted());
+        let admitted = (0..3_000).map(|ms| ms * 1_000).find(|&after| key.hit(NOON + after, 1).is_granted());
         assert_eq!(admitted, Some(due.div_ceil(1_000) * 1_000), "{}", name(&limit));
     }
 }
@@ -190,7 +190,7 @@ fn gate_15_a_refusal_by_one_level_charges_no_other() {
         let hits = [0, 1, 2].map(|key| Hit { target: key, cost: 2, mode: Mode::Enforced });
         let batch = decide_batch(&targets, &hits, Micros::new(NOON));
         assert!(!batch.granted && batch.changes.is_empty());
-        let refused: Vec<_> = batch.decisions.iter().map(|decision| !decision.granted()).collect();
+        let refused: Vec<_> = batch.decisions.iter().map(|decision| !decision.is_granted()).collect();
         assert_eq!(refused, [false, false, true], "the answer names the level that refused");
         assert_eq!((batch.decisions[0].remaining, batch.decisions[1].remaining), (9, 9));
     }
@@ -204,7 +204,7 @@ fn gate_16_raising_denies_nothing_and_lowering_does_not_underflow() {
     // redis-cell, raised from 10 per minute to 11 per minute, refuses here.
     for count in [11, 13, 20, 600, 1_000_003] {
         key.limit = Limit::token_bucket(10, count, Micros::from_secs(60)).unwrap();
-        assert!(key.peek(NOON, 5).granted(), "{count}");
+        assert!(key.peek(NOON, 5).is_granted(), "{count}");
         assert_eq!(key.peek(NOON, 5).remaining, 5, "{count}");
     }
     for (limit, lower) in each(10, 60 * SECOND).into_iter().zip(each(3, 60 * SECOND)) {
@@ -213,7 +213,7 @@ fn gate_16_raising_denies_nothing_and_lowering_does_not_underflow() {
         key.limit = lower;
         let peeked = key.peek(NOON, 1);
         assert!(
-            !peeked.granted() && peeked.remaining == 0 && peeked.limit == 3,
+            !peeked.is_granted() && peeked.remaining == 0 && peeked.limit == 3,
             "{}: {peeked:?}",
             name(&limit)
         );
@@ -229,7 +229,7 @@ fn gate_17_a_refusal_has_less_than_its_cost_left_and_something_to_wait_for() {
             let cost = 1 + step % 12;
             let decision = key.hit(NOON + step * 7_919, cost);
             match decision.retry() {
-                None => assert!(decision.granted()),
+                None => assert!(decision.is_granted()),
                 Some(Retry::Never) => assert!(cost > 10),
                 Some(Retry::After(wait)) => assert!(decision.remaining < cost && wait > Micros::ZERO),
             }

@@ -53,7 +53,7 @@ impl Key {
 
     /// Hits of cost 1 at one instant until one is refused, at most `most`.
     pub(crate) fn burst(&mut self, now: u64, most: u64) -> u64 {
-        (0..most).take_while(|_| self.hit(now, 1).granted()).count() as u64
+        (0..most).take_while(|_| self.hit(now, 1).is_granted()).count() as u64
     }
 }
 

@@ -22,7 +22,8 @@ const UPSTREAM_KNOWN_FOR: Duration = Duration::from_secs(1);
 pub struct Checks {
     wanted: Readiness,
     common: Common,
-    upstream: Upstream,
+    /// `None` if there is no upstream.
+    upstream: Option<Upstream>,
 }
 
 /// The check of the upstream, which makes a connection and closes it.
@@ -42,9 +43,12 @@ impl Checks {
     pub fn new(common: &Common) -> Result<Self, String> {
         let settings = &common.settings;
         // Its connections are not counted among those that requests need.
-        let connector = Connector::new(settings, Arc::clone(&common.upstream), Arc::default())?;
-        let time = settings.timeouts.connect.min(UPSTREAM_TIME_MAX);
-        let upstream = Upstream { connector, time, last: Mutex::new(None) };
+        let upstream = settings.has_gateway().then(|| {
+            let connector = Connector::new(settings, Arc::clone(&common.upstream), Arc::default())?;
+            let time = settings.timeouts.connect.min(UPSTREAM_TIME_MAX);
+            Ok::<_, String>(Upstream { connector, time, last: Mutex::new(None) })
+        });
+        let upstream = upstream.transpose()?;
         Ok(Self { wanted: settings.readiness, common: common.clone(), upstream })
     }
 
@@ -64,8 +68,8 @@ impl Checks {
         if self.wanted.store {
             failed.extend(store(&self.common.live));
         }
-        if self.wanted.upstream {
-            failed.extend(self.upstream.checked().await.err());
+        if let Some(upstream) = self.upstream.as_ref().filter(|_| self.wanted.upstream) {
+            failed.extend(upstream.checked().await.err());
         }
         failed
     }

@@ -52,6 +52,7 @@ fn operations(metrics: Arc<Metrics>) -> Operations {
     let logs = Logs::start(&settings.log, &metrics, Clock::monotonic(), std::io::sink()).unwrap();
     let common = Common {
         upstream: Arc::new(Addresses::new(&settings.upstream)),
+        guards: Arc::default(),
         settings: Arc::new(settings),
         live: Arc::new(Live::new(live, &metrics)),
         metrics,

@@ -5,6 +5,7 @@ use clap::Args;
 const SERVE_EXAMPLES: &str = "\
 Examples:
   tollgate serve --policy openapi.yaml --upstream http://127.0.0.1:9000 --listen 127.0.0.1:8080
+  tollgate serve --api 127.0.0.1:8081        a decision service, without a gateway
   tollgate serve                             everything from tollgate.yaml, policy and settings
   tollgate serve --config gateway.yaml --policy openapi.yaml
   TOLLGATE_TIMEOUTS_HEADER=5s tollgate serve --print-config
@@ -25,12 +26,21 @@ pub struct ServeArgs {
     /// The policy: OpenAPI document or Tollgate file; by default the file with settings
     #[arg(long, value_name = "FILE")]
     pub policy: Option<String>,
-    /// Where requests go: http://host:port, https://host:port or h2c://host:port
+    /// Where requests go: http(s)://host:port or h2c://host:port; not needed with an endpoint
     #[arg(long, value_name = "URL")]
     pub upstream: Option<String>,
     /// Where clients connect, by default 127.0.0.1:8080; may be given several times
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<String>,
+    /// The endpoint for Envoy, over gRPC; by default none
+    #[arg(long, value_name = "ADDRESS")]
+    pub grpc: Option<String>,
+    /// The endpoint for Redis clients; by default none
+    #[arg(long, value_name = "ADDRESS")]
+    pub resp: Option<String>,
+    /// The endpoint for JSON over HTTP and for forward authentication; by default none
+    #[arg(long, value_name = "ADDRESS")]
+    pub api: Option<String>,
     /// Where gateways count together: redis(s)://host:port, valkey(s)://… or unix:///path
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,

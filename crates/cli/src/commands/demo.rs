@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::Exit;
 use crate::cli::DemoArgs;
-use crate::serve::{NotStarted, Running, Stopper, start};
+use crate::serve::{Running, StartError, Stopper, start};
 use crate::settings::{IDLE_MAX, Protocol, Settings, Upstream};
 
 /// The API's OpenAPI document.
@@ -46,11 +46,11 @@ pub fn run(args: &DemoArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
     settings.workers = Some(1);
     let running = match start(settings, io::sink()) {
         Ok(running) => running,
-        Err(NotStarted::Documents(wrong)) => {
+        Err(StartError::Documents(wrong)) => {
             wrong.tell(err)?;
             return Ok(Exit::Findings);
         }
-        Err(NotStarted::Other(why)) => {
+        Err(StartError::Other(why)) => {
             writeln!(err, "error: {why}")?;
             return Ok(Exit::Usage);
         }

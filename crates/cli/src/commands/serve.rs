@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use crate::cli::ServeArgs;
-use crate::serve::{NotStarted, banner, start_from};
+use crate::serve::{StartError, banner, start_from};
 use crate::settings::{Problem, Settings, Startup, print, resolve};
 use crate::{Exit, files};
 
@@ -39,11 +39,11 @@ pub fn run(
 fn serve(settings: Settings, startup: Startup, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     let running = match start_from(settings, Some(startup), io::stderr()) {
         Ok(running) => running,
-        Err(NotStarted::Documents(wrong)) => {
+        Err(StartError::Documents(wrong)) => {
             wrong.tell(err)?;
             return Ok(Exit::Findings);
         }
-        Err(NotStarted::Other(why)) => {
+        Err(StartError::Other(why)) => {
             writeln!(err, "error: {why}")?;
             return Ok(Exit::Usage);
         }

@@ -42,6 +42,7 @@ use self::upstream::Addresses;
 use self::worker::{Shared, Worker};
 use self::workers::Workers;
 use crate::active_policy::Live;
+use crate::doors::endpoints::Guard;
 use crate::doors::tls::Certificate;
 use crate::settings::Settings;
 use crate::telemetry::logs::Logs;
@@ -70,6 +71,8 @@ pub struct Common {
     pub certificate: Option<Arc<Certificate>>,
     /// The addresses of its upstream.
     pub upstream: Arc<Addresses>,
+    /// Who may use the endpoints, and their certificates.
+    pub guards: Arc<[Guard]>,
 }
 
 impl Gateway {
@@ -78,7 +81,7 @@ impl Gateway {
     /// # Errors
     /// When the upstream's certificates cannot be read, or the system does not give a worker what it needs.
     pub fn start(common: &Common, listeners: Vec<TcpListener>) -> Result<Self, String> {
-        let Common { settings, live, metrics, logs, certificate, upstream } = common;
+        let Common { settings, live, metrics, logs, certificate, upstream, .. } = common;
         let (stop, stopped) = channel(false);
         let bounds = &settings.bounds;
         let shared = Shared {

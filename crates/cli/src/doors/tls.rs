@@ -1,12 +1,13 @@
-//! The gateway's certificate, which can be replaced while it serves, and its TLS settings.
+//! The certificate of a listener, which can be replaced while it serves, and its TLS settings.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
 use crate::files;
@@ -28,6 +29,8 @@ pub struct Certificate {
 struct Pair {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
+    /// The authorities of clients' certificates. Empty: clients show none.
+    authorities: Vec<CertificateDer<'static>>,
 }
 
 impl Certificate {
@@ -38,7 +41,10 @@ impl Certificate {
     pub(crate) fn load(files: &Tls, seen: &mut Seen) -> Result<Self, String> {
         if !files::is_there(&files.key) {
             // It may be the key itself, by mistake: so it is not repeated.
-            return Err("`tls.key` names a file that does not exist: set it to the file with the key".into());
+            let setting = files.key_setting;
+            return Err(format!(
+                "`{setting}` names a file that does not exist: set it to the file with the key"
+            ));
         }
         let pair = Pair::read(files, seen)?;
         let config = ArcSwap::from_pointee(pair.config(files)?);
@@ -71,23 +77,36 @@ impl Pair {
     fn read(files: &Tls, seen: &mut Seen) -> Result<Self, String> {
         // Both are noted, also if one is wrong: either may be what is mended.
         let (certificate, key) = (read(&files.certificate, seen), read(&files.key, seen));
+        let client_ca = files.client_ca.as_ref().map(|file| (file, read(file, seen)));
         seen.look_at_the_unread();
-        let (certificate, key) = (certificate?, key?);
-        let unreadable = |error| format!("{} has no PEM certificates: {error}", files.certificate);
-        let chain = CertificateDer::pem_slice_iter(&certificate).collect::<Result<Vec<_>, _>>();
-        let chain = chain.map_err(unreadable)?;
-        if chain.is_empty() {
-            return Err(format!("{} has no PEM certificates", files.certificate));
-        }
+        let (chain, key) = (certificates(&files.certificate, &certificate?)?, key?);
+        let authorities = match client_ca {
+            Some((file, authorities)) => certificates(file, &authorities?)?,
+            None => Vec::new(),
+        };
         let key = PrivateKeyDer::from_pem_slice(&key);
         let key = key.map_err(|error| format!("{} has no PEM private key: {error}", files.key))?;
-        Ok(Self { chain, key })
+        Ok(Self { chain, key, authorities })
     }
 
     fn config(&self, files: &Tls) -> Result<ServerConfig, String> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config = config.map_err(|error| error.to_string())?.with_no_client_auth();
+        let config =
+            ServerConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
+        let config = config.map_err(|error| error.to_string())?;
+        let config = match &files.client_ca {
+            None => config.with_no_client_auth(),
+            Some(file) => {
+                let unusable = |error: String| format!("{file} has no usable CA certificates: {error}");
+                let mut roots = RootCertStore::empty();
+                for authority in &self.authorities {
+                    roots.add(authority.clone()).map_err(|error| unusable(error.to_string()))?;
+                }
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
+                let verifier = verifier.build().map_err(|error| unusable(error.to_string()))?;
+                config.with_client_cert_verifier(verifier)
+            }
+        };
         let config = config.with_single_cert(self.chain.clone(), self.key.clone_key());
         let apart = |error| format!("{} and {} do not match: {error}", files.certificate, files.key);
         let mut config = config.map_err(apart)?;
@@ -96,6 +115,16 @@ impl Pair {
         config.max_early_data_size = 0;
         Ok(config)
     }
+}
+
+/// The certificates of a file, at least one.
+fn certificates(file: &str, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let chain = CertificateDer::pem_slice_iter(bytes).collect::<Result<Vec<_>, _>>();
+    let chain = chain.map_err(|error| format!("{file} has no PEM certificates: {error}"))?;
+    if chain.is_empty() {
+        return Err(format!("{file} has no PEM certificates"));
+    }
+    Ok(chain)
 }
 
 fn read(name: &str, seen: &mut Seen) -> Result<Vec<u8>, String> {

@@ -52,6 +52,9 @@ pub fn load(policy: &str) -> Result<Loaded, NotLoaded> {
 /// As [`load`], with what was read comparable with what was seen before.
 pub(super) fn load_after(policy: &str, before: &Seen) -> Result<Loaded, NotLoaded> {
     let mut seen = before.afresh();
+    if policy.is_empty() {
+        return Ok(Loaded { policy: Arc::new(nothing()), directory: None, seen });
+    }
     if policy == files::DASH {
         let why = "standard input cannot be reloaded: name a file".into();
         return Err(NotLoaded { why: Why::Unread(why), seen });
@@ -69,6 +72,12 @@ pub(super) fn load_after(policy: &str, before: &Seen) -> Result<Loaded, NotLoade
         }
         wrong => Err(NotLoaded { why: Why::Wrong(Box::new(wrong)), seen }),
     }
+}
+
+/// The policy of a process without one: it has no limits, and no request matches.
+fn nothing() -> Policy {
+    Policy::parse("no policy", "openapi: 3.1.0\npaths: {}\n")
+        .expect("a document without operations is a policy")
 }
 
 impl NotLoaded {

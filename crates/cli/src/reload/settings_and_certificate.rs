@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::file_hashes::Seen;
+use crate::doors::endpoints::Guard;
 use crate::doors::tls::Certificate;
 use crate::files;
 use crate::settings::{CONFIG, Startup};
@@ -12,6 +13,8 @@ use crate::settings::{CONFIG, Startup};
 pub(super) struct Beside {
     /// The gateway's certificate, if it has one.
     pub(super) certificate: Option<Arc<Certificate>>,
+    /// Who may use the endpoints, and their certificates.
+    pub(super) guards: Arc<[Guard]>,
     /// What the process was started with, if it was started by a command.
     pub(super) startup: Option<Startup>,
 }
@@ -21,6 +24,8 @@ pub(super) struct Beside {
 pub(super) struct Looked {
     /// Whether another certificate is in force.
     pub(super) renewed: bool,
+    /// Whether other tokens are in force at some endpoint.
+    pub(super) tokens_renewed: bool,
     /// The settings that would be others after a restart.
     pub(super) needs_restart: Vec<String>,
     /// What is wrong.
@@ -34,18 +39,26 @@ impl Beside {
     pub(super) fn look(&self, before: &Seen) -> Looked {
         let mut seen = before.afresh();
         let mut wrong = Vec::new();
-        let renewed =
-            self.certificate.as_ref().map_or(Ok(false), |certificate| certificate.reload(&mut seen));
-        let renewed = renewed.unwrap_or_else(|why| {
-            wrong.push(why);
-            false
-        });
+        let (mut renewed, mut tokens_renewed) = (false, false);
+        let of_endpoints = self.guards.iter().filter_map(|guard| guard.certificate.as_ref());
+        for certificate in self.certificate.iter().chain(of_endpoints) {
+            match certificate.reload(&mut seen) {
+                Ok(is_new) => renewed |= is_new,
+                Err(why) => wrong.push(why),
+            }
+        }
+        for guard in &*self.guards {
+            match guard.access.reload(&mut seen) {
+                Ok(is_new) => tokens_renewed |= is_new,
+                Err(why) => wrong.push(why),
+            }
+        }
         let needs_restart = self.compare(&mut seen).unwrap_or_else(|why| {
             wrong.push(format!("a restart would fail: {why}"));
             Vec::new()
         });
         seen.look_at_the_unread();
-        Looked { renewed, needs_restart, wrong, seen }
+        Looked { renewed, tokens_renewed, needs_restart, wrong, seen }
     }
 
     fn compare(&self, seen: &mut Seen) -> Result<Vec<String>, String> {

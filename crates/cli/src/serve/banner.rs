@@ -23,9 +23,15 @@ pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
     for address in running.addresses() {
         writeln!(out, "tollgate {} on {scheme}://{address}", env!("CARGO_PKG_VERSION"))?;
     }
+    if !settings.has_gateway() {
+        writeln!(out, "tollgate {} answers clients that ask for decisions", env!("CARGO_PKG_VERSION"))?;
+    }
+    endpoints(running, out)?;
     let upstream = &settings.upstream;
     let to = if upstream.tls { "https" } else { "http" };
-    writeln!(out, "  forwards to  {to}://{}:{}", upstream.host, upstream.port)?;
+    if settings.has_gateway() {
+        writeln!(out, "  forwards to  {to}://{}:{}", upstream.host, upstream.port)?;
+    }
     let live = running.common.live.load();
     if let Some(url) = &settings.store.url {
         let namespace = match live.limits.namespace() {
@@ -34,11 +40,40 @@ pub fn banner(running: &Running, out: &mut dyn Write) -> io::Result<()> {
         };
         writeln!(out, "  state in     {}{namespace}", Value::Store(url.clone()))?;
     }
-    policy(live.limits.policy(), &settings.policy, out)?;
+    if settings.has_policy() {
+        policy(live.limits.policy(), &settings.policy, out)?;
+    } else {
+        writeln!(out, "  policy       none: clients bring their limits")?;
+    }
     if let Some(operations) = running.operations() {
         writeln!(out, "  metrics      http://{operations}/metrics, /readyz, /healthz")?;
     }
-    writeln!(out, "  stop         Ctrl-C or SIGTERM; saving the policy (or SIGHUP) reloads it")
+    let reloads = if settings.has_policy() { "; saving the policy (or SIGHUP) reloads it" } else { "" };
+    writeln!(out, "  stop         Ctrl-C or SIGTERM{reloads}")
+}
+
+/// `  for Redis    redis://127.0.0.1:6380, with a token`
+fn endpoints(running: &Running, out: &mut dyn Write) -> io::Result<()> {
+    for (name, settings) in running.common.settings.endpoints() {
+        let Some(address) = running.endpoint(name) else { continue };
+        let is_tls = settings.tls(name).is_some();
+        let (what, scheme) = match (name, is_tls) {
+            ("grpc", false) => ("for Envoy   ", "grpc"),
+            ("grpc", true) => ("for Envoy   ", "grpcs"),
+            ("resp", false) => ("for Redis   ", "redis"),
+            ("resp", true) => ("for Redis   ", "rediss"),
+            (_, false) => ("for HTTP    ", "http"),
+            (_, true) => ("for HTTP    ", "https"),
+        };
+        let who = match (settings.tokens.is_some(), settings.client_ca.is_some()) {
+            (false, false) => "",
+            (true, false) => ", with a token",
+            (false, true) => ", with a client certificate",
+            (true, true) => ", with a client certificate and a token",
+        };
+        writeln!(out, "  {what} {scheme}://{address}{who}")?;
+    }
+    Ok(())
 }
 
 fn policy(policy: &Policy, file: &str, out: &mut dyn Write) -> io::Result<()> {

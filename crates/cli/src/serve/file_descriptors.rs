@@ -18,7 +18,10 @@ pub(super) fn make_room(settings: &mut Settings, logs: &Logs) {
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     let given = if raised.is_ok() { maximum } else { current };
     let Some(given) = given.and_then(|given| usize::try_from(given).ok()) else { return };
-    let enough_for = connections(given);
+    // The endpoints' connections have one descriptor each.
+    let endpoints = settings.endpoints().into_iter().filter(|(_, endpoint)| endpoint.listen.is_some());
+    let endpoints = endpoints.fold(0_usize, |sum, (_, endpoint)| sum.saturating_add(endpoint.connections));
+    let enough_for = connections(given.saturating_sub(endpoints.min(given / 2)));
     if enough_for < settings.bounds.connections {
         let wanted = settings.bounds.connections;
         logs.within(|| {

@@ -32,7 +32,7 @@ const fn setting(name: &'static str, kind: Kind, about: &'static str) -> Field {
 const LISTENERS_MAX: usize = 16;
 /// Maximum number of worker threads.
 const WORKERS_MAX: u64 = 1_024;
-/// Minimum memory, as in `tollgate::BUDGET_BYTES_MIN`: less would hold hardly any keys.
+/// Minimum memory, as in `tollgate::MAX_MEMORY_BYTES_MIN`: less would hold hardly any keys.
 const MEMORY_MIN: u64 = 4 << 20;
 /// Maximum memory: more is probably a mistake.
 const MEMORY_MAX: u64 = 1 << 40;
@@ -58,6 +58,13 @@ pub(crate) const SERVE: &[Field] = &[
     setting("policy", Kind::File, "The policy, if it is in another file."),
     setting("listen", Kind::List(&Kind::Address, LISTENERS_MAX), "Addresses to accept clients on."),
     field("upstream", FieldType::Map(UPSTREAM), "The upstream."),
+    field("grpc", FieldType::Map(ENDPOINT), "The gRPC endpoint, for Envoy."),
+    field("resp", FieldType::Map(ENDPOINT), "The endpoint for Redis clients."),
+    field(
+        "api",
+        FieldType::Map(ENDPOINT),
+        "The HTTP endpoint, for the JSON API and for forward authentication.",
+    ),
     field("tls", FieldType::Map(TLS), "The gateway's certificate. Without one, clients connect without TLS."),
     field("operations", FieldType::Map(OPERATIONS), "The listener for operators."),
     setting(
@@ -99,6 +106,36 @@ const UPSTREAM: &[Field] = &[
 const TLS: &[Field] = &[
     setting("certificate", FILE_OR_NONE, "PEM file with the certificate chain; reloaded when it changes."),
     setting("key", SECRET_OR_NONE, "PEM file with the private key; reloaded when it changes."),
+];
+
+const ENDPOINT: &[Field] = &[
+    setting("listen", Kind::Or("none", &Kind::Address), "Address to accept clients on."),
+    setting(
+        "tokens",
+        SECRET_OR_NONE,
+        "File with the tokens of clients, one per line; a client must send one. Reloaded when it changes.",
+    ),
+    setting(
+        "certificate",
+        FILE_OR_NONE,
+        "PEM file with the certificate chain; without one, clients connect without TLS. Reloaded when it changes.",
+    ),
+    setting("key", SECRET_OR_NONE, "PEM file with the private key; reloaded when it changes."),
+    setting(
+        "client_ca",
+        FILE_OR_NONE,
+        "PEM file with CA certificates; a client must have a certificate of one of them. Reloaded when it changes.",
+    ),
+    setting(
+        "public",
+        Kind::Flag,
+        "Whether the endpoint may listen on a non-loopback address without `tokens` and without `client_ca`.",
+    ),
+    setting(
+        "connections",
+        Kind::Whole(1, CONNECTIONS_MAX),
+        "Maximum client connections; further ones wait in the listener's queue.",
+    ),
 ];
 
 const OPERATIONS: &[Field] =

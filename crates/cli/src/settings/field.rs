@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tollgate_algorithms::Micros;
-use tollgate_tower::{Generations, Reset};
+use tollgate_tower::{HeaderFormats, ResetFormat};
 
 use super::origin::Origin;
 use super::value::Value;
@@ -31,8 +31,8 @@ pub(super) enum Slot<'d> {
     MaybeTime(&'d mut Option<Duration>),
     /// A time of which 0 is none.
     Jitter(&'d mut Micros),
-    Fields(&'d mut Generations),
-    Reset(&'d mut Reset),
+    Fields(&'d mut HeaderFormats),
+    Reset(&'d mut ResetFormat),
     Protocol(&'d mut Protocol),
     Readiness(&'d mut Readiness),
 }
@@ -75,7 +75,7 @@ impl Slot<'_> {
             (Self::Jitter(slot), Value::Off(_)) => *slot = Micros::ZERO,
             (Self::Fields(slot), value) => *slot = generations(&value),
             (Self::Reset(slot), Value::Word(word)) => {
-                *slot = if word == "delta" { Reset::Delta } else { Reset::Epoch };
+                *slot = if word == "delta" { ResetFormat::Delta } else { ResetFormat::Epoch };
             }
             (Self::Protocol(slot), Value::Word(word)) => {
                 *slot = if word == "http1" { Protocol::Http1 } else { Protocol::Auto };
@@ -111,8 +111,8 @@ impl Slot<'_> {
                 words(&[(slot.draft, "draft"), (slot.x_ratelimit, "x_ratelimit"), (slot.triple, "triple")])
             }
             Self::Reset(slot) => Some(Value::Word(match slot {
-                Reset::Epoch => "epoch",
-                Reset::Delta => "delta",
+                ResetFormat::Epoch => "epoch",
+                ResetFormat::Delta => "delta",
             })),
             Self::Protocol(slot) => Some(Value::Word(match slot {
                 // The scheme says the third, and not this setting.
@@ -132,8 +132,8 @@ fn addresses(items: &[Value]) -> Result<Vec<SocketAddr>, String> {
 }
 
 /// The generations that are named by words; none by the word for that.
-fn generations(value: &Value) -> Generations {
-    Generations {
+fn generations(value: &Value) -> HeaderFormats {
+    HeaderFormats {
         draft: names(value, "draft"),
         x_ratelimit: names(value, "x_ratelimit"),
         triple: names(value, "triple"),

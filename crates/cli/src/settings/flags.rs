@@ -6,10 +6,13 @@ use crate::cli::ServeArgs;
 
 /// What flags say, in the order of the help.
 pub(super) fn read(args: &ServeArgs, problems: &mut Vec<Problem>) -> Vec<Said> {
-    let all: [(&'static str, &str, &[String]); 4] = [
+    let all: [(&'static str, &str, &[String]); 7] = [
         ("--policy", "policy", args.policy.as_slice()),
         ("--upstream", "upstream.url", args.upstream.as_slice()),
         ("--listen", "listen", &args.listen),
+        ("--grpc", "grpc.listen", args.grpc.as_slice()),
+        ("--resp", "resp.listen", args.resp.as_slice()),
+        ("--api", "api.listen", args.api.as_slice()),
         ("--store", "store.url", args.store.as_slice()),
     ];
     let settings = Setting::all();

@@ -6,7 +6,7 @@ use tollgate_policy::Severity;
 
 use super::origin::{Origin, Scheme};
 use super::source::{Given, Problem};
-use super::{IDLE_MAX, LOOKUP, Protocol, Settings, Tls, Upstream};
+use super::{Endpoint, IDLE_MAX, LOOKUP, Protocol, Settings, Tls, Upstream};
 
 /// The settings, but for those that have no default or come in pairs: these are beside them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +49,9 @@ impl Draft {
         }
         settings.tls = self.tls(given, &mut problems);
         self.operations(given, &mut problems);
+        for (name, endpoint) in settings.endpoints() {
+            self.endpoint((name, endpoint), given, &mut problems);
+        }
         self.readiness(given, &mut problems);
         (settings, problems)
     }
@@ -87,7 +90,7 @@ impl Draft {
     fn tls(&self, given: GivenBy<'_>, problems: &mut Vec<Problem>) -> Option<Tls> {
         let (has, missing) = match (&self.certificate, &self.key) {
             (Some(certificate), Some(key)) => {
-                return Some(Tls { certificate: certificate.clone(), key: key.clone() });
+                return Some(Tls::new(certificate, key));
             }
             (None, None) => return None,
             (Some(_), None) => ("tls.certificate", "tls.key"),
@@ -123,6 +126,57 @@ impl Draft {
         }
     }
 
+    /// What does not go together at an endpoint; and what would let everybody in.
+    fn endpoint(&self, (name, endpoint): (&str, &Endpoint), given: GivenBy<'_>, problems: &mut Vec<Problem>) {
+        let path = |setting: &str| format!("{name}.{setting}");
+        let mut add = |severity, setting: &str, message: String, help: &str| {
+            problems.push(Problem::about(severity, given(&path(setting)).as_ref(), &message, help));
+        };
+        let pair = [("certificate", &endpoint.certificate), ("key", &endpoint.key)];
+        if let [(has, Some(_)), (missing, None)] | [(missing, None), (has, Some(_))] = pair {
+            let message = format!("`{name}.{has}` is of no use without `{name}.{missing}`");
+            add(Severity::Error, has, message, "give both, or none for clients without TLS");
+        }
+        if endpoint.client_ca.is_some() && endpoint.certificate.is_none() && endpoint.key.is_none() {
+            let message = format!("`{name}.client_ca` is of no use without `{name}.certificate`");
+            add(Severity::Error, "client_ca", message, "give `certificate` and `key`");
+        }
+        let Some(listen) = endpoint.listen else {
+            if *endpoint != Endpoint::default() {
+                let message =
+                    format!("the section `{name}` has no effect, because `{name}.listen` is not given");
+                let set = ["tokens", "certificate", "key", "client_ca", "public", "connections"];
+                let set = set.into_iter().find(|setting| given(&path(setting)).is_some());
+                add(Severity::Warning, set.unwrap_or("listen"), message, "give an address to listen on");
+            }
+            return;
+        };
+        let others = self.settings.endpoints().into_iter().filter(|(other, _)| *other < name);
+        let mut taken: Vec<_> = others.filter_map(|(_, other)| other.listen).collect();
+        taken.extend(self.settings.operations);
+        if self.url.is_some() {
+            taken.extend(&self.settings.listen);
+        }
+        if taken.iter().any(|other| collide(*other, listen)) {
+            let message = format!("two listeners cannot both be at {listen}");
+            add(Severity::Error, "listen", message, "give each a port of its own");
+        }
+        if listen.ip().is_loopback() {
+            return;
+        }
+        if !endpoint.asks_who() && !endpoint.is_public {
+            let message = format!("everybody who can reach {listen} could use the endpoint `{name}`");
+            let help = format!(
+                "give `{name}.tokens` (a file with a token per line) or `{name}.client_ca` (mutual TLS), listen on 127.0.0.1, \
+                 or permit it by `{name}.public: true`"
+            );
+            add(Severity::Error, "listen", message, &help);
+        } else if endpoint.tokens.is_some() && endpoint.tls(name).is_none() {
+            let message = format!("tokens for {listen} are sent without encryption");
+            add(Severity::Warning, "tokens", message, &format!("give `{name}.certificate` and `{name}.key`"));
+        }
+    }
+
     fn readiness(&self, given: GivenBy<'_>, problems: &mut Vec<Problem>) {
         if self.settings.readiness.store && self.settings.store.url.is_none() {
             problems.push(Problem::about(
@@ -130,6 +184,14 @@ impl Draft {
                 given("readiness").as_ref(),
                 "`store` in `readiness` has no effect, because there is no shared store",
                 "give `store.url`, or leave it out",
+            ));
+        }
+        if self.settings.readiness.upstream && self.url.is_none() {
+            problems.push(Problem::about(
+                Severity::Warning,
+                given("readiness").as_ref(),
+                "`upstream` in `readiness` has no effect, because there is no upstream",
+                "give `upstream.url`, or leave it out",
             ));
         }
     }

@@ -67,12 +67,14 @@ pub fn resolve(
     read_file: ReadFile<'_>,
 ) -> Result<Resolved, Unusable> {
     let Gathered { mut problems, mut said, config, mut opened } = gather(args, environment, read_file);
-    policy(&mut said, &config, &mut opened);
+    let asks = asks(&said);
+    policy(&mut said, &config, (&mut opened, asks));
     let sources = told(opened, &mut problems);
     let (draft, given) = apply(said, &mut problems);
-    if draft.url.is_none() && !given.contains_key("upstream.url") && config.is_ok() {
+    if asks == Asks::Nobody && draft.url.is_none() && config.is_ok() {
         problems.push(Problem::error(
-            "nothing says where requests go; give --upstream, TOLLGATE_UPSTREAM_URL, or `upstream: { url: … }` under `serve`",
+            "nothing says where requests go; give --upstream, TOLLGATE_UPSTREAM_URL, or `upstream: { url: … }` under `serve`; or an \
+             endpoint that clients ask for decisions: --grpc, --resp or --api",
         ));
     }
     let (settings, together) = draft.finish(&|path| given.get(path).cloned());
@@ -83,6 +85,32 @@ pub fn resolve(
     let in_force = in_force(draft, &given);
     let config = config.ok().flatten().map(|file| file.name);
     Ok(Resolved { settings, in_force, warnings: problems, config, sources })
+}
+
+/// Who asks for decisions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asks {
+    /// Nothing says where requests go, or that somebody asks.
+    Nobody,
+    /// Requests go through a gateway.
+    Gateway,
+    /// Only clients of endpoints. They may bring limits of their own.
+    Clients,
+}
+
+/// Who asks, by what was said. Of what is wrong, that has been said already.
+fn asks(said: &[Said]) -> Asks {
+    let listens = |path: &str| {
+        let last = said.iter().rev().find(|said| said.path == path);
+        last.is_some_and(|said| !matches!(said.value, Some(Value::Off(_))))
+    };
+    if listens("upstream.url") {
+        Asks::Gateway
+    } else if ["grpc.listen", "resp.listen", "api.listen"].into_iter().any(listens) {
+        Asks::Clients
+    } else {
+        Asks::Nobody
+    }
 }
 
 /// All that flags, the environment and the file with settings say, the stronger later.
@@ -135,8 +163,12 @@ fn named_policy<'s>(said: impl DoubleEndedIterator<Item = &'s Said>) -> Option<(
     }
 }
 
-/// There has to be one policy: the one that is named, or the file with settings itself.
-fn policy(said: &mut Vec<Said>, config: &Result<Option<ConfigFile>, Unknown>, opened: &mut Opened<'_>) {
+/// There has to be one policy: the one that is named, or the file with settings itself; or none, if there is no gateway.
+fn policy(
+    said: &mut Vec<Said>,
+    config: &Result<Option<ConfigFile>, Unknown>,
+    (opened, asks): (&mut Opened<'_>, Asks),
+) {
     let Ok(config) = config else { return };
     let own = config.as_ref().and_then(|file| Some((file, file.policy?)));
     let Some((name, given)) = named_policy(said.iter()) else {
@@ -147,6 +179,7 @@ fn policy(said: &mut Vec<Said>, config: &Result<Option<ConfigFile>, Unknown>, op
             }
             // Of a name that is wrong, that has been said.
             None if said.iter().any(|said| said.path == "policy") => {}
+            None if asks == Asks::Clients => {}
             None => opened.problems.push(Problem::error(
                 "nothing says which policy is enforced; give --policy, TOLLGATE_POLICY, or limits in the file with settings",
             )),

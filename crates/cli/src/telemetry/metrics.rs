@@ -1,6 +1,7 @@
 //! The gateway's metrics, and the page for Prometheus. Requests look up nothing by name.
 
 pub mod counter;
+pub mod endpoint;
 pub mod latency;
 pub mod limits;
 pub mod page;
@@ -14,6 +15,7 @@ use tollgate_engine::PolicyLimits;
 
 use crate::files;
 pub use counter::{Count, Counter, Level};
+pub use endpoint::EndpointMetrics;
 pub use latency::Latency;
 use limits::Limits;
 pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
@@ -28,6 +30,7 @@ pub use worker::{TunnelEnds, WorkerMetrics};
 pub struct Metrics {
     workers: Mutex<Vec<Arc<WorkerMetrics>>>,
     limits: Mutex<Limits>,
+    endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
     /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
     /// Reloads by result.
@@ -75,6 +78,18 @@ impl Metrics {
         worker
     }
 
+    /// The metrics of an endpoint.
+    #[must_use]
+    pub fn endpoint(&self, name: &'static str) -> Arc<EndpointMetrics> {
+        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = endpoints.iter().find(|(known, _)| *known == name) {
+            return Arc::clone(known);
+        }
+        let metrics = Arc::<EndpointMetrics>::default();
+        endpoints.push((name, Arc::clone(&metrics)));
+        metrics
+    }
+
     /// Records that a policy is in force.
     pub(crate) fn put_in_force(&self, generation: u64) {
         self.reloads.generation.set(generation);
@@ -96,6 +111,8 @@ impl Metrics {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).write(&mut page);
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
+        let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        endpoint::write(&endpoints, &mut page);
         self.write_reloads(&mut page);
         self.write_store(&mut page);
         let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());

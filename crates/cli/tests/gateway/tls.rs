@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode, Version};
-use tollgate_cli::serve::{NotStarted, start};
+use tollgate_cli::serve::{StartError, start};
 use tollgate_cli::settings::{Settings, Tls, Upstream};
 
 use crate::peers::{
@@ -15,7 +15,7 @@ use crate::support::{POLICY, Recorder, Rig, field, read_to_end, small, status};
 
 /// Clients come over TLS.
 pub(crate) fn with(certificate: &Certificate, settings: &mut Settings) {
-    settings.tls = Some(Tls { certificate: text(&certificate.certificate), key: text(&certificate.key) });
+    settings.tls = Some(Tls::new(text(&certificate.certificate), text(&certificate.key)));
 }
 
 fn text(path: &std::path::Path) -> String {
@@ -186,9 +186,9 @@ fn a_wrong_certificate_file_is_told_at_the_start() {
         let mut settings = Settings::new("tests/documents/good.yaml", upstream);
         settings.listen = vec![([127, 0, 0, 1], 0).into()];
         settings.operations = None;
-        settings.tls = Some(Tls { certificate: certificate.into(), key: key.into() });
+        settings.tls = Some(Tls::new(certificate, key));
         match start(settings, io::sink()) {
-            Err(NotStarted::Other(why)) => assert!(why.contains(said), "{why}"),
+            Err(StartError::Other(why)) => assert!(why.contains(said), "{why}"),
             other => panic!("it did not say why: {other:?}"),
         }
     }

@@ -171,6 +171,18 @@ fn holders() -> Vec<(Setting, Vec<String>)> {
         "policy",
         "upstream.url",
         "upstream.ca",
+        "grpc.tokens",
+        "grpc.certificate",
+        "grpc.key",
+        "grpc.client_ca",
+        "resp.tokens",
+        "resp.certificate",
+        "resp.key",
+        "resp.client_ca",
+        "api.tokens",
+        "api.certificate",
+        "api.key",
+        "api.client_ca",
         "tls.certificate",
         "tls.key",
         "store.url",
@@ -285,7 +297,17 @@ fn no_gateway_that_cannot_start_and_no_doctor_prints_a_secret() {
                 "tls.certificate" => given.push(("TLS_KEY", "policy.yaml")),
                 "store.key" => given.extend([("STORE_CERTIFICATE", "policy.yaml")]),
                 "store.certificate" => given.extend([("STORE_KEY", "policy.yaml")]),
+                "grpc.key" => given.extend([("GRPC_CERTIFICATE", "policy.yaml")]),
+                "resp.certificate" => given.extend([("RESP_KEY", "policy.yaml")]),
+                "api.client_ca" => {
+                    given.extend([("API_CERTIFICATE", "policy.yaml"), ("API_KEY", "policy.yaml")])
+                }
                 _ => {}
+            }
+            for endpoint in ["GRPC_LISTEN", "RESP_LISTEN", "API_LISTEN"] {
+                if endpoint.get(..4) == name.get(..4) {
+                    given.push((endpoint, "127.0.0.1:0"));
+                }
             }
             if setting.path.starts_with("store.") && setting.path != "store.url" {
                 given.push(("STORE_URL", "rediss://127.0.0.1:1"));

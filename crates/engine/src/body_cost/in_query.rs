@@ -1,6 +1,6 @@
 //! GraphQL in a query string: `?query={…}`. Many servers execute it even if the request has a body, some instead of the body.
 
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::query::{self, Semicolons};
 
 use super::graphql;
@@ -13,17 +13,17 @@ pub(crate) fn count_in_query(query: Option<&str>, semicolons: Semicolons) -> u64
     let Some(query) = query else { return 0 };
     let mut room = Vec::new();
     match query::find_as(semicolons, query, "query", &mut room) {
-        Found::One(text) => {
+        Lookup::One(text) => {
             let text = std::str::from_utf8(text).ok();
             text.and_then(graphql::count_document).unwrap_or(u64::MAX)
         }
-        Found::Missing => {
+        Lookup::Missing => {
             let is_missing = |name: &&str| {
-                matches!(query::find_as(semicolons, query, name, &mut Vec::new()), Found::Missing)
+                matches!(query::find_as(semicolons, query, name, &mut Vec::new()), Lookup::Missing)
             };
             if STORED.iter().all(is_missing) { 0 } else { u64::MAX }
         }
-        Found::Empty | Found::Repeated | Found::Malformed => u64::MAX,
+        Lookup::Empty | Lookup::Repeated | Lookup::Malformed => u64::MAX,
     }
 }
 

@@ -10,12 +10,12 @@ use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Budget, Hits, Variant};
 
 use super::PolicyLimits;
-use crate::acquired::{Acquired, Wanted, acquire};
+use crate::acquired::{AcquiredPermits, PermitRequest, acquire};
 use crate::descriptor::{BusyStatus, Concurrency, LimitDescriptor};
 use crate::enforcer::Enforcer;
 use crate::error::CheckError;
 use crate::ids::DescriptorId;
-use crate::scratch::Asked;
+use crate::scratch::HeldLimit;
 
 /// The descriptor of a concurrency limit for one of its budgets.
 pub(super) fn descriptor(limit: &PolicyLimit, budget: Budget, most: u64) -> LimitDescriptor {
@@ -47,12 +47,12 @@ impl PolicyLimits {
     }
 
     /// The permits that a request needs.
-    pub(super) fn wanted<'a>(&'a self, hits: &'a Hits) -> SmallVec<[Wanted<'a>; 2]> {
+    pub(super) fn wanted<'a>(&'a self, hits: &'a Hits) -> SmallVec<[PermitRequest<'a>; 2]> {
         let wanted = hits.held().iter().enumerate().filter_map(|(place, charge)| {
             let index = charge.variant.index();
             let limit = self.concurrency.get(index)?.as_ref()?;
             let (id, key, mode) = (DescriptorId::new(index), hits.key(charge), charge.mode);
-            Some(Wanted { place, id, limit, key, mode })
+            Some(PermitRequest { place, id, limit, key, mode })
         });
         wanted.collect()
     }
@@ -61,11 +61,11 @@ impl PolicyLimits {
     pub(super) fn try_acquire(
         &self,
         (enforcer, hits): (&Enforcer, &Hits),
-        (now, asked): (Micros, &mut Asked),
-    ) -> Result<Acquired, CheckError> {
+        (now, asked): (Micros, &mut HeldLimit),
+    ) -> Result<AcquiredPermits, CheckError> {
         asked.clear();
         if hits.held().is_empty() {
-            return Ok(Acquired::default());
+            return Ok(AcquiredPermits::default());
         }
         let entered = self.try_enter_queues((enforcer, hits), (now, asked))?;
         if entered.is_refused {

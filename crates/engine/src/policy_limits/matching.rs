@@ -5,7 +5,7 @@ use tollgate_policy::{Facts, Hits, Matched, Request, RequestBody};
 
 use super::PolicyLimits;
 use crate::allowed_methods::allowed;
-use crate::body_cost::{BodyWanted, count_in_query};
+use crate::body_cost::{RequiredBody, count_in_query};
 use crate::error::CheckError;
 use crate::head::{Body, RequestHead};
 use crate::outcome::Outcome;
@@ -49,19 +49,19 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         facts: &Facts<'_>,
         hits: &mut Hits,
-    ) -> Result<Matching, CheckError> {
+    ) -> Result<MatchResult, CheckError> {
         let matched = match head.body {
             Body::Read { matched, .. } => matched,
             Body::Unreadable | Body::Unread => self.policy.matched(facts),
         };
         if head.body == Body::Unread && self.reads_bodies {
-            let costs = self.policy.costs_of(facts, matched).filter_map(BodyWanted::of);
+            let costs = self.policy.costs_of(facts, matched).filter_map(RequiredBody::of);
             let applied = self.policy.applied(facts, matched);
             let limits = applied.filter_map(|(_, used)| self.policy.limits().get(used.limit.index()));
-            let keys = limits.filter(|limit| has_key_in_body(limit)).map(|_| BodyWanted::KEY);
+            let keys = limits.filter(|limit| has_key_in_body(limit)).map(|_| RequiredBody::KEY);
             let wanted = costs.chain(keys);
-            if let Some(wanted) = wanted.reduce(BodyWanted::and) {
-                return Ok(Matching::NeedsBody(Outcome::NeedsBody { wanted, matched }));
+            if let Some(wanted) = wanted.reduce(RequiredBody::and) {
+                return Ok(MatchResult::NeedsBody(Outcome::NeedsBody { wanted, matched }));
             }
         }
         self.policy.hits(facts, matched, self.directory(), hits)?;
@@ -72,7 +72,7 @@ impl PolicyLimits {
                 Err(CheckError::MethodNotAllowed { allowed })
             }
             Matched::Operation(_) | Matched::Loosely(_) | Matched::Preflight | Matched::Forwarded => {
-                Ok(Matching::Matched(matched))
+                Ok(MatchResult::Matched(matched))
             }
         }
     }
@@ -80,7 +80,7 @@ impl PolicyLimits {
 
 /// The result of matching a request.
 #[expect(clippy::large_enum_variant, reason = "it is unwrapped where it is made")]
-pub(super) enum Matching {
+pub(super) enum MatchResult {
     Matched(Matched),
     NeedsBody(Outcome),
 }

@@ -6,7 +6,7 @@ use tollgate_policy::model::{Cost, Identity, PolicyLimit};
 use tollgate_policy::{Charge, Hits, VariantId, Whose};
 
 use super::PolicyLimits;
-use crate::settlement::{Claim, PendingSettlement, Reported, only};
+use crate::settlement::{Claim, PendingSettlement, ReportedCharges, only};
 
 impl PolicyLimits {
     /// The keys that the charge to a claimed identity moves to when the upstream denies the identity: the client's address, and
@@ -37,7 +37,7 @@ impl PolicyLimits {
                 Some(last) => last.charges |= only(place),
                 None => {
                     let (charges, header) = (only(place), header.clone());
-                    pending.reported.push(Reported { limit, charges, header, max });
+                    pending.reported.push(ReportedCharges { limit, charges, header, max });
                 }
             }
         }
@@ -70,7 +70,7 @@ impl PolicyLimits {
     }
 
     /// Whether no response changes this charge.
-    pub(super) fn is_for_good(&self, hits: &Hits, charge: &Charge) -> bool {
+    pub(super) fn is_non_refundable(&self, hits: &Hits, charge: &Charge) -> bool {
         !self.may_settle(hits, charge)
     }
 }

@@ -4,24 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tollgate::{Hit, InLine, Kind, LeakyQueue, QueueError, Source, Verdict, WaitError};
+use tollgate::{Hit, Kind, LeakyQueue, PlaceInLine, QueueError, Source, Verdict, WaitError};
 use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
 use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Charge, Hits, Variant};
 
 use super::{FEW, PolicyLimits};
-use crate::acquired::{Acquired, acquire};
-use crate::charge::Charged;
+use crate::acquired::{AcquiredPermits, acquire};
+use crate::charge::ChargeDetails;
 use crate::enforcer::Enforcer;
 use crate::error::CheckError;
 use crate::ids::DescriptorId;
-use crate::scratch::Asked;
+use crate::scratch::HeldLimit;
 use crate::status::StoredStatus;
 
 /// What came of waiting.
-pub(super) enum Waited {
+pub(super) enum WaitResult {
     /// The charge says what becomes of the request.
-    Charged(Acquired, Charged),
+    Charged(AcquiredPermits, ChargeDetails),
     /// A limit refuses it. Nothing was charged, and nothing is held.
     Refused(SmallVec<[StoredStatus; 2]>),
 }
@@ -73,28 +73,28 @@ impl PolicyLimits {
     pub(super) async fn charge_in_turn(
         &self,
         waiter: &Waiter<'_>,
-        (verdict, asked): (&mut Option<Verdict>, &mut Asked),
-    ) -> Result<Waited, CheckError> {
+        (verdict, asked): (&mut Option<Verdict>, &mut HeldLimit),
+    ) -> Result<WaitResult, CheckError> {
         asked.clear();
         let queued = self.enter_queues(waiter, asked).await?;
         if queued.is_refused {
-            return Ok(Waited::Refused(queued.statuses.into_iter().collect()));
+            return Ok(WaitResult::Refused(queued.statuses.into_iter().collect()));
         }
         let (charges, places) = (self.charges::<FEW>(waiter.hits), waiter.hits.charges());
         let mut line = match self.join_lines(waiter, &charges).await? {
             Ok(line) => line,
-            Err(refused) => return Ok(Waited::Refused(refused)),
+            Err(refused) => return Ok(WaitResult::Refused(refused)),
         };
         let before = asked.len();
         loop {
             asked.truncate(before);
             let mut acquired = self.acquire_in_turn(waiter, asked).await?;
             if acquired.is_refused {
-                return Ok(Waited::Refused(acquired.statuses.into_iter().collect()));
+                return Ok(WaitResult::Refused(acquired.statuses.into_iter().collect()));
             }
             acquired.statuses.extend(queued.statuses.iter().copied());
             if charges.is_empty() {
-                return Ok(Waited::Charged(acquired, Charged::default()));
+                return Ok(WaitResult::Charged(acquired, ChargeDetails::default()));
             }
             let charged = self.hits_of(waiter.hits, &charges).charge(verdict).await?;
             let refused = verdict.as_ref().and_then(refused_until).and_then(|(place, wait)| {
@@ -104,11 +104,11 @@ impl PolicyLimits {
                 is_in_time.then_some((hit, charge, wait, deadline))
             });
             let Some((hit, charge, wait, deadline)) = refused else {
-                return Ok(Waited::Charged(acquired, charged));
+                return Ok(WaitResult::Charged(acquired, charged));
             };
             drop(acquired);
             if let Err(refused) = self.wait_in_line((hit, charge), &mut line, (wait, deadline)).await? {
-                return Ok(Waited::Refused(refused));
+                return Ok(WaitResult::Refused(refused));
             }
         }
     }
@@ -117,7 +117,7 @@ impl PolicyLimits {
     async fn wait_in_line<'a>(
         &'a self,
         (hit, charge): (&Hit<'_>, &Charge),
-        line: &mut Option<(usize, InLine<'a>)>,
+        line: &mut Option<(usize, PlaceInLine<'a>)>,
         (wait, deadline): (Micros, Micros),
     ) -> Result<Result<(), SmallVec<[StoredStatus; 2]>>, CheckError> {
         let place = charge.variant.index();
@@ -140,7 +140,7 @@ impl PolicyLimits {
         &'a self,
         waiter: &Waiter<'_>,
         charges: &[Hit<'_>],
-    ) -> Result<Result<Option<(usize, InLine<'a>)>, SmallVec<[StoredStatus; 2]>>, CheckError> {
+    ) -> Result<Result<Option<(usize, PlaceInLine<'a>)>, SmallVec<[StoredStatus; 2]>>, CheckError> {
         for (hit, charge) in charges.iter().zip(waiter.hits.charges()) {
             let Some(deadline) = self.deadline(waiter, charge) else { continue };
             if self.limiter.has_line(hit)? {
@@ -153,7 +153,11 @@ impl PolicyLimits {
     }
 
     /// Acquires the permits of a request, all or none. Who waits for one gives the others back first.
-    async fn acquire_in_turn(&self, waiter: &Waiter<'_>, asked: &mut Asked) -> Result<Acquired, CheckError> {
+    async fn acquire_in_turn(
+        &self,
+        waiter: &Waiter<'_>,
+        asked: &mut HeldLimit,
+    ) -> Result<AcquiredPermits, CheckError> {
         let (wanted, mut ready) = (self.wanted(waiter.hits), None);
         let before = asked.len();
         loop {
@@ -175,8 +179,12 @@ impl PolicyLimits {
     }
 
     /// Waits in every queue that the request has to pass.
-    async fn enter_queues(&self, waiter: &Waiter<'_>, asked: &mut Asked) -> Result<Acquired, CheckError> {
-        let mut entered = Acquired::default();
+    async fn enter_queues(
+        &self,
+        waiter: &Waiter<'_>,
+        asked: &mut HeldLimit,
+    ) -> Result<AcquiredPermits, CheckError> {
+        let mut entered = AcquiredPermits::default();
         for (place, charge) in waiter.hits.held().iter().enumerate() {
             let Some(queue) = self.queues.get(charge.variant.index()).and_then(Option::as_ref) else {
                 continue;
@@ -205,9 +213,9 @@ impl PolicyLimits {
     pub(super) fn try_enter_queues(
         &self,
         (enforcer, hits): (&Enforcer, &Hits),
-        (now, asked): (Micros, &mut Asked),
-    ) -> Result<Acquired, CheckError> {
-        let mut entered = Acquired::default();
+        (now, asked): (Micros, &mut HeldLimit),
+    ) -> Result<AcquiredPermits, CheckError> {
+        let mut entered = AcquiredPermits::default();
         for (place, charge) in hits.held().iter().enumerate() {
             let Some(queue) = self.queues.get(charge.variant.index()).and_then(Option::as_ref) else {
                 continue;
@@ -224,13 +232,13 @@ impl PolicyLimits {
     }
 }
 
-impl Acquired {
+impl AcquiredPermits {
     fn note_queue(
         &mut self,
         enforcer: &Enforcer,
         (place, charge, key): (usize, &Charge, &[u8]),
         decision: Decision,
-        asked: &mut Asked,
+        asked: &mut HeldLimit,
     ) {
         let id = DescriptorId::new(charge.variant.index());
         let (mode, key_fingerprint) = (charge.mode, enforcer.fingerprint(id, key));
@@ -243,8 +251,8 @@ impl Acquired {
             is_binding: false,
             computed: None,
         });
-        asked.push((place, decision.granted()));
-        self.is_refused = !decision.granted() && mode == Mode::Enforced;
+        asked.push((place, decision.is_granted()));
+        self.is_refused = !decision.is_granted() && mode == Mode::Enforced;
     }
 }
 

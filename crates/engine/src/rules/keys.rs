@@ -5,7 +5,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use tollgate::NamedLimit;
 use tollgate_http::address::Client;
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::header;
 
 use crate::error::CheckError;
@@ -56,7 +56,7 @@ impl<'a> Keys<'a> {
 }
 
 /// Whose key a rule charges.
-pub(super) enum Whose {
+pub(super) enum KeyOwner {
     /// What the client claims.
     Claimed,
     /// The client's address.
@@ -71,25 +71,25 @@ pub(super) fn push_key(
     head: &RequestHead<'_>,
     client: &dyn Fn() -> Option<Client>,
     bytes: &mut Vec<u8>,
-) -> Result<Whose, CheckError> {
+) -> Result<KeyOwner, CheckError> {
     match &rule.key.0 {
         Extraction::Everyone => {
             push(bytes, KeyKind::Everyone, b"");
-            return Ok(Whose::Known);
+            return Ok(KeyOwner::Known);
         }
         Extraction::Fn(key) => {
             if let Some(key) = key(head).filter(|key| !key.is_empty()) {
                 push(bytes, KeyKind::Consumer, &key);
-                return Ok(Whose::Known);
+                return Ok(KeyOwner::Known);
             }
         }
         Extraction::Header(name) => match header::find(head.headers, name) {
-            Found::One(value) => {
+            Lookup::One(value) => {
                 push(bytes, KeyKind::Header(name.as_str()), value);
-                return Ok(Whose::Claimed);
+                return Ok(KeyOwner::Claimed);
             }
-            Found::Missing | Found::Empty => {}
-            Found::Repeated | Found::Malformed => {
+            Lookup::Missing | Lookup::Empty => {}
+            Lookup::Repeated | Lookup::Malformed => {
                 return Err(CheckError::BadRequest(format!(
                     "the header {name}, which identifies the client, was sent more than once or is too long: send it once"
                 )));
@@ -98,5 +98,5 @@ pub(super) fn push_key(
         Extraction::Address => {}
     }
     push_address(bytes, &client().ok_or(CheckError::UnknownPeer)?);
-    Ok(Whose::Address)
+    Ok(KeyOwner::Address)
 }

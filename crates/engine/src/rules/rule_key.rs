@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use tollgate::{HitError, NamedLimit, Standing};
+use tollgate::{HitError, KeyStatus, NamedLimit};
 use tollgate_algorithms::Limit;
 use tollgate_http::address::Client;
 
@@ -145,7 +145,7 @@ impl Rules {
         &self,
         rule: &str,
         key: impl Into<RuleKey<'a>>,
-    ) -> Result<Standing, RuleKeyError> {
+    ) -> Result<KeyStatus, RuleKeyError> {
         let (limit, key) = self.limit_and_key(rule, key.into())?;
         Ok(self.limiter.inspect(&limit, &key).await?)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use tollgate::{Limiter, StoreFails};
+use tollgate::{FailureRule, Limiter};
 use tollgate_engine::{PolicyLimits, RequestHead};
 use tollgate_policy::Policy;
 
@@ -26,7 +26,7 @@ fn limits(limiter: &Limiter, name: &str, text: &str) -> PolicyLimits {
 fn granted(world: &World, limits: PolicyLimits) -> usize {
     let (headers, enforcer) = (HeaderMap::new(), enforcer(limits));
     let head = RequestHead::new("GET", "/a", &headers).with_peer("203.0.113.9".parse().expect("an address"));
-    (0..10).filter(|_| world.check(&enforcer, &head).granted()).count()
+    (0..10).filter(|_| world.check(&enforcer, &head).is_granted()).count()
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn a_tollgate_file_says_its_namespace() {
 fn a_limit_of_a_namespace_is_inspected_in_it() {
     let world = World::new();
     let limiter = world.limiter();
-    let fails = StoreFails::Deny;
+    let fails = FailureRule::Deny;
     let limit = limiter.shared_limit_in("orders", "login", many(5), fails);
-    assert!(limiter.try_charge(&[limit.hit("ada").cost(2)]).unwrap().granted());
+    assert!(limiter.try_charge(&[limit.hit("ada").cost(2)]).unwrap().is_granted());
     let left = |limit| limiter.try_inspect(&limit, "ada").unwrap().decision.remaining;
     assert_eq!(left(limiter.shared_limit_in("orders", "login", many(5), fails)), 3);
     assert_eq!(left(limiter.shared_limit_in("invoices", "login", many(5), fails)), 5);

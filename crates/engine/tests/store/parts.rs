@@ -27,7 +27,7 @@ fn charge(world: &World, limiter: &Limiter, tenant: &str) -> Vec<u64> {
     headers.insert("x-tenant", tenant.parse().expect("a field's value"));
     let peer = "203.0.113.9".parse().expect("an address");
     let verdict = world.check(&enforcer, &RequestHead::new("GET", "/reports/7", &headers).with_peer(peer));
-    verdict.answers().iter().map(|answer| answer.decision().remaining).collect()
+    verdict.results().iter().map(|answer| answer.decision().remaining).collect()
 }
 
 #[test]

@@ -31,8 +31,8 @@ routes:
         let head = RequestHead::new("GET", target, &headers).with_peer("203.0.113.9".parse().unwrap());
         let asked = (0..8).map(|turn| {
             let verdict = world.check(&enforcers[turn % 2], &head);
-            assert_eq!(verdict.answers()[0].source(), Source::Own);
-            verdict.granted()
+            assert_eq!(verdict.results()[0].source(), Source::Own);
+            verdict.is_granted()
         });
         asked.filter(|granted| *granted).count()
     };

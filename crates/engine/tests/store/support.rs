@@ -38,8 +38,8 @@ impl World {
         let outcome =
             self.runtime.block_on(enforcer.check(head, &mut scratch)).expect("the request is right");
         let verdict = scratch.verdict().expect("it is limited").clone();
-        assert!(!verdict.degraded(), "{verdict:?}");
-        assert_eq!(verdict.granted(), matches!(outcome, Outcome::Admitted(_)), "{outcome:?}");
+        assert!(!verdict.is_degraded(), "{verdict:?}");
+        assert_eq!(verdict.is_granted(), matches!(outcome, Outcome::Admitted(_)), "{outcome:?}");
         verdict
     }
 }

@@ -16,9 +16,9 @@ pub const HOP_BYTES_MAX: usize = 1_024;
 
 /// The nodes of all hops, from right to left, over all lines of the header, last line first. Empty for a hop without a
 /// node; `None` if the start of a hop is ambiguous, after which nothing is meaningful.
-pub(super) fn from_the_right<'a>(header: &ForwardHeader, headers: &'a HeaderMap) -> FromTheRight<'a> {
+pub(super) fn from_the_right<'a>(header: &ForwardHeader, headers: &'a HeaderMap) -> ReverseHops<'a> {
     let quotes = matches!(header, ForwardHeader::Forwarded);
-    FromTheRight { lines: headers.get_all(header.name()).iter(), line: None, quotes }
+    ReverseHops { lines: headers.get_all(header.name()).iter(), line: None, quotes }
 }
 
 /// The address of a hop. `None` if it is not an address.
@@ -29,7 +29,7 @@ pub(super) fn address(header: &ForwardHeader, node: &[u8]) -> Option<IpAddr> {
     }
 }
 
-pub(super) struct FromTheRight<'a> {
+pub(super) struct ReverseHops<'a> {
     lines: ValueIter<'a, HeaderValue>,
     /// The rest of the current line.
     line: Option<&'a [u8]>,
@@ -37,7 +37,7 @@ pub(super) struct FromTheRight<'a> {
     quotes: bool,
 }
 
-impl<'a> Iterator for FromTheRight<'a> {
+impl<'a> Iterator for ReverseHops<'a> {
     type Item = Option<&'a [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -25,7 +25,7 @@ fn headers(name: &'static str, lines: &[&str]) -> HeaderMap {
 }
 
 /// One row: the peer, the lines of the header, the client, and how it was found.
-type Row<'a> = (&'a str, &'a [&'a str], &'a str, How);
+type Row<'a> = (&'a str, &'a [&'a str], &'a str, AddressSource);
 
 fn check(trusted: &TrustedProxies, name: &'static str, table: &[Row<'_>]) {
     for (peer, lines, client, how) in table {
@@ -36,22 +36,24 @@ fn check(trusted: &TrustedProxies, name: &'static str, table: &[Row<'_>]) {
 
 #[test]
 fn nobody_is_believed_by_default() {
-    let table: &[Row<'_>] =
-        &[("10.0.0.1", &["6.6.6.6"], "10.0.0.1", How::Peer), ("::ffff:1.2.3.4", &[], "1.2.3.4", How::Peer)];
+    let table: &[Row<'_>] = &[
+        ("10.0.0.1", &["6.6.6.6"], "10.0.0.1", AddressSource::Peer),
+        ("::ffff:1.2.3.4", &[], "1.2.3.4", AddressSource::Peer),
+    ];
     check(&TrustedProxies::default(), "x-forwarded-for", table);
     check(&TrustedProxies::default(), "forwarded", table);
 }
 
 #[test]
 fn a_stranger_cannot_choose_the_address_it_is_limited_by() {
-    let (peer, walked) = ("10.0.0.1", |hops| How::Walked { hops });
-    let bad = |hops| How::StoppedAtBadHop { hops };
+    let (peer, walked) = ("10.0.0.1", |hops| AddressSource::Walked { hops });
+    let bad = |hops| AddressSource::StoppedAtBadHop { hops };
     let table: &[Row<'_>] = &[
         // E1, E5: a peer that is not trusted names another.
-        ("198.51.100.7", &["6.6.6.6"], "198.51.100.7", How::PeerNotTrusted),
-        ("198.51.100.7", &["10.0.0.9"], "198.51.100.7", How::PeerNotTrusted),
-        ("2002:a00:1::1", &["6.6.6.6"], "2002:a00:1::1", How::PeerNotTrusted),
-        ("64:ff9b::10.0.0.1", &["6.6.6.6"], "64:ff9b::a00:1", How::PeerNotTrusted),
+        ("198.51.100.7", &["6.6.6.6"], "198.51.100.7", AddressSource::PeerNotTrusted),
+        ("198.51.100.7", &["10.0.0.9"], "198.51.100.7", AddressSource::PeerNotTrusted),
+        ("2002:a00:1::1", &["6.6.6.6"], "2002:a00:1::1", AddressSource::PeerNotTrusted),
+        ("64:ff9b::10.0.0.1", &["6.6.6.6"], "64:ff9b::a00:1", AddressSource::PeerNotTrusted),
         // E2: what the stranger wrote stands to the left.
         (peer, &["6.6.6.6, 203.0.113.9"], "203.0.113.9", walked(1)),
         (peer, &["6.6.6.6, 203.0.113.9, 10.0.0.2"], "203.0.113.9", walked(2)),
@@ -78,9 +80,9 @@ fn a_stranger_cannot_choose_the_address_it_is_limited_by() {
         (peer, &["6.6.6.6, ::ffff:203.0.113.9"], "203.0.113.9", walked(1)),
         (peer, &["6.6.6.6, 2002:cb00:7109::1"], "203.0.113.9", walked(1)),
         // Nobody outside.
-        (peer, &[], peer, How::NoHeader),
-        (peer, &["10.0.0.3, 10.0.0.2"], "10.0.0.3", How::AllTrusted { hops: 2 }),
-        (peer, &["fd00::9", "10.0.0.2"], "fd00::9", How::AllTrusted { hops: 2 }),
+        (peer, &[], peer, AddressSource::NoHeader),
+        (peer, &["10.0.0.3, 10.0.0.2"], "10.0.0.3", AddressSource::AllTrusted { hops: 2 }),
+        (peer, &["fd00::9", "10.0.0.2"], "fd00::9", AddressSource::AllTrusted { hops: 2 }),
     ];
     check(&inside(ForwardHeader::XForwardedFor), "x-forwarded-for", table);
     check(&inside(ForwardHeader::named("CF-Connecting-IP").unwrap()), "cf-connecting-ip", table);
@@ -88,10 +90,10 @@ fn a_stranger_cannot_choose_the_address_it_is_limited_by() {
 
 #[test]
 fn the_forwarded_header_is_read_from_the_right_whatever_stands_to_the_left() {
-    let (peer, walked) = ("10.0.0.1", |hops| How::Walked { hops });
-    let bad = |hops| How::StoppedAtBadHop { hops };
+    let (peer, walked) = ("10.0.0.1", |hops| AddressSource::Walked { hops });
+    let bad = |hops| AddressSource::StoppedAtBadHop { hops };
     let table: &[Row<'_>] = &[
-        ("198.51.100.7", &["for=6.6.6.6"], "198.51.100.7", How::PeerNotTrusted),
+        ("198.51.100.7", &["for=6.6.6.6"], "198.51.100.7", AddressSource::PeerNotTrusted),
         (peer, &["for=6.6.6.6, for=203.0.113.9"], "203.0.113.9", walked(1)),
         (peer, &["for=6.6.6.6", "For=203.0.113.9;proto=https, FOR=10.0.0.2"], "203.0.113.9", walked(2)),
         (peer, &["for=\"[2001:db8:cafe::17]:4711\""], "2001:db8:cafe::17", walked(1)),
@@ -130,22 +132,22 @@ fn the_forwarded_header_is_read_from_the_right_whatever_stands_to_the_left() {
 #[test]
 fn a_number_of_hops_is_counted_from_the_right() {
     let two = |header| TrustedProxies::hops(2, header).unwrap();
-    let counted = How::Counted { hops: 2 };
+    let counted = AddressSource::Counted { hops: 2 };
     let table: &[Row<'_>] = &[
         ("10.0.0.1", &["6.6.6.6, 203.0.113.9, 10.0.0.2"], "203.0.113.9", counted),
         ("198.51.100.7", &["6.6.6.6", "203.0.113.9", "10.0.0.2"], "203.0.113.9", counted),
         ("10.0.0.1", &["203.0.113.9, unix:"], "203.0.113.9", counted),
         ("10.0.0.1", &["203.0.113.9, 8.8.8.8"], "203.0.113.9", counted),
-        ("10.0.0.1", &["10.0.0.2"], "10.0.0.1", How::TooFewHops { hops: 1 }),
-        ("10.0.0.1", &[], "10.0.0.1", How::NoHeader),
-        ("10.0.0.1", &["6.6.6.6, unknown, 10.0.0.2"], "10.0.0.1", How::CountedBadHop { hop: 2 }),
-        ("10.0.0.1", &["6.6.6.6,, 10.0.0.2"], "10.0.0.1", How::CountedBadHop { hop: 2 }),
+        ("10.0.0.1", &["10.0.0.2"], "10.0.0.1", AddressSource::TooFewHops { hops: 1 }),
+        ("10.0.0.1", &[], "10.0.0.1", AddressSource::NoHeader),
+        ("10.0.0.1", &["6.6.6.6, unknown, 10.0.0.2"], "10.0.0.1", AddressSource::CountedBadHop { hop: 2 }),
+        ("10.0.0.1", &["6.6.6.6,, 10.0.0.2"], "10.0.0.1", AddressSource::CountedBadHop { hop: 2 }),
     ];
     check(&two(ForwardHeader::XForwardedFor), "x-forwarded-for", table);
     let table: &[Row<'_>] = &[
         ("10.0.0.1", &["for=6.6.6.6, for=203.0.113.9, for=10.0.0.2"], "203.0.113.9", counted),
         ("10.0.0.1", &["for=203.0.113.9, for=\"a,b\""], "203.0.113.9", counted),
-        ("10.0.0.1", &["for=203.0.113.9, for=b\""], "10.0.0.1", How::CountedBadHop { hop: 1 }),
+        ("10.0.0.1", &["for=203.0.113.9, for=b\""], "10.0.0.1", AddressSource::CountedBadHop { hop: 1 }),
     ];
     check(&two(ForwardHeader::Forwarded), "forwarded", table);
     assert!(TrustedProxies::hops(0, ForwardHeader::Forwarded).unwrap_err().contains("trust nobody"));
@@ -157,7 +159,7 @@ fn only_the_header_that_is_named_is_read() {
     let spoof_too = headers("forwarded", &["for=6.6.6.6"]);
     for headers in [spoof, spoof_too] {
         let origin = inside(ForwardHeader::XForwardedFor).client(ip("10.0.0.1"), &headers);
-        assert_eq!(origin, Origin { address: ip("10.0.0.1"), how: How::NoHeader });
+        assert_eq!(origin, Origin { address: ip("10.0.0.1"), how: AddressSource::NoHeader });
     }
 }
 
@@ -170,18 +172,27 @@ fn a_walk_ends_at_the_most_hops_and_at_the_longest_hop() {
     };
     let chain = |hops: usize| format!("203.0.113.9{}", ", 10.0.0.2".repeat(hops));
     let most = usize::from(HOPS_MAX);
-    assert_eq!(walk(&chain(most - 1)), ("203.0.113.9".into(), How::Walked { hops: HOPS_MAX }));
-    assert_eq!(walk(&chain(most)), ("10.0.0.2".into(), How::TooManyHops));
-    assert_eq!(walk(&chain(100_000)), ("10.0.0.2".into(), How::TooManyHops));
+    assert_eq!(walk(&chain(most - 1)), ("203.0.113.9".into(), AddressSource::Walked { hops: HOPS_MAX }));
+    assert_eq!(walk(&chain(most)), ("10.0.0.2".into(), AddressSource::TooManyHops));
+    assert_eq!(walk(&chain(100_000)), ("10.0.0.2".into(), AddressSource::TooManyHops));
 
     let padded = |length: usize| format!("6.6.6.6,{}203.0.113.9", " ".repeat(length - 11));
-    assert_eq!(walk(&padded(HOP_BYTES_MAX)), ("203.0.113.9".into(), How::Walked { hops: 1 }));
-    assert_eq!(walk(&padded(HOP_BYTES_MAX + 1)), ("10.0.0.1".into(), How::StoppedAtBadHop { hops: 0 }));
-    assert_eq!(walk(&padded(HOP_BYTES_MAX)[8..]), ("203.0.113.9".into(), How::Walked { hops: 1 }));
-    assert_eq!(walk(&padded(HOP_BYTES_MAX + 1)[8..]), ("10.0.0.1".into(), How::StoppedAtBadHop { hops: 0 }));
+    assert_eq!(walk(&padded(HOP_BYTES_MAX)), ("203.0.113.9".into(), AddressSource::Walked { hops: 1 }));
+    assert_eq!(
+        walk(&padded(HOP_BYTES_MAX + 1)),
+        ("10.0.0.1".into(), AddressSource::StoppedAtBadHop { hops: 0 })
+    );
+    assert_eq!(walk(&padded(HOP_BYTES_MAX)[8..]), ("203.0.113.9".into(), AddressSource::Walked { hops: 1 }));
+    assert_eq!(
+        walk(&padded(HOP_BYTES_MAX + 1)[8..]),
+        ("10.0.0.1".into(), AddressSource::StoppedAtBadHop { hops: 0 })
+    );
     let garbage = "x".repeat(100_000);
-    assert_eq!(walk(&garbage), ("10.0.0.1".into(), How::StoppedAtBadHop { hops: 0 }));
-    assert_eq!(walk(&format!("{garbage}, 203.0.113.9")), ("203.0.113.9".into(), How::Walked { hops: 1 }));
+    assert_eq!(walk(&garbage), ("10.0.0.1".into(), AddressSource::StoppedAtBadHop { hops: 0 }));
+    assert_eq!(
+        walk(&format!("{garbage}, 203.0.113.9")),
+        ("203.0.113.9".into(), AddressSource::Walked { hops: 1 })
+    );
     // A quoted text without end, and escapes without end.
     let forwarded = inside(ForwardHeader::Forwarded);
     for filling in [",", "\\", "\\\"", "x"] {
@@ -189,13 +200,13 @@ fn a_walk_ends_at_the_most_hops_and_at_the_longest_hop() {
         let origin = forwarded.client(ip("10.0.0.1"), &headers("forwarded", &[&line]));
         assert_eq!(
             origin,
-            Origin { address: ip("10.0.0.2"), how: How::StoppedAtBadHop { hops: 1 } },
+            Origin { address: ip("10.0.0.2"), how: AddressSource::StoppedAtBadHop { hops: 1 } },
             "{filling}"
         );
     }
     let far = TrustedProxies::hops(255, ForwardHeader::XForwardedFor).unwrap();
     let origin = far.client(ip("10.0.0.1"), &headers("x-forwarded-for", &[&chain(300)]));
-    assert_eq!(origin.how, How::Counted { hops: 255 });
+    assert_eq!(origin.how, AddressSource::Counted { hops: 255 });
 }
 
 #[test]
@@ -224,20 +235,26 @@ fn a_header_is_known_by_its_name_in_any_case() {
 #[test]
 fn each_reason_reads_as_the_end_of_a_sentence() {
     let table = [
-        (How::Peer, "the peer, because no proxy is trusted"),
-        (How::PeerNotTrusted, "the peer, because it is not a trusted proxy"),
-        (How::NoHeader, "the peer, a trusted proxy that did not send the header"),
-        (How::Walked { hops: 2 }, "hop 2 from the right, the first that is not a trusted proxy"),
-        (How::AllTrusted { hops: 2 }, "the leftmost of 2 hops, because all are trusted proxies"),
-        (How::StoppedAtBadHop { hops: 0 }, "the peer, because hop 1 from the right is not an address"),
+        (AddressSource::Peer, "the peer, because no proxy is trusted"),
+        (AddressSource::PeerNotTrusted, "the peer, because it is not a trusted proxy"),
+        (AddressSource::NoHeader, "the peer, a trusted proxy that did not send the header"),
+        (AddressSource::Walked { hops: 2 }, "hop 2 from the right, the first that is not a trusted proxy"),
+        (AddressSource::AllTrusted { hops: 2 }, "the leftmost of 2 hops, because all are trusted proxies"),
         (
-            How::StoppedAtBadHop { hops: 2 },
+            AddressSource::StoppedAtBadHop { hops: 0 },
+            "the peer, because hop 1 from the right is not an address",
+        ),
+        (
+            AddressSource::StoppedAtBadHop { hops: 2 },
             "the last good one, because hop 3 from the right is not an address",
         ),
-        (How::TooManyHops, "hop 64 from the right, beyond which none is read"),
-        (How::Counted { hops: 2 }, "hop 2 from the right, as many as proxies are trusted"),
-        (How::CountedBadHop { hop: 2 }, "the peer, because hop 2 from the right is not an address"),
-        (How::TooFewHops { hops: 1 }, "the peer, because there are only 1 hops, fewer than trusted proxies"),
+        (AddressSource::TooManyHops, "hop 64 from the right, beyond which none is read"),
+        (AddressSource::Counted { hops: 2 }, "hop 2 from the right, as many as proxies are trusted"),
+        (AddressSource::CountedBadHop { hop: 2 }, "the peer, because hop 2 from the right is not an address"),
+        (
+            AddressSource::TooFewHops { hops: 1 },
+            "the peer, because there are only 1 hops, fewer than trusted proxies",
+        ),
     ];
     for (how, expected) in table {
         assert_eq!(how.to_string(), expected);

@@ -20,7 +20,7 @@ const RECORD_EVERY: u64 = 1_000;
 pub(super) struct CounterClock {
     /// Selects one of `lines`; odd and even versions alternate, so that a reader never waits for a writer.
     version: AtomicU64,
-    lines: [Line; 2],
+    lines: [LinearClock; 2],
     /// The highest reading, give or take [`RECORD_EVERY`].
     highest: AtomicU64,
     calibrating: AtomicBool,
@@ -29,7 +29,7 @@ pub(super) struct CounterClock {
 
 /// Microseconds as a linear function of ticks, valid for a number of ticks.
 #[derive(Debug, Default)]
-struct Line {
+struct LinearClock {
     /// Where the line starts.
     ticks: AtomicU64,
     micros: AtomicU64,
@@ -41,7 +41,7 @@ struct Line {
     valid: AtomicU64,
 }
 
-/// A copy of a [`Line`].
+/// A copy of a [`LinearClock`].
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     ticks: u64,
@@ -61,11 +61,11 @@ impl Segment {
 impl CounterClock {
     /// Starts the calibration: the counter showed `ticks` when the system clock showed `system` microseconds.
     pub(super) fn new(ticks: u64, system: u64) -> Self {
-        let line = || Line {
+        let line = || LinearClock {
             ticks: AtomicU64::new(ticks),
             micros: AtomicU64::new(system),
             system: AtomicU64::new(system),
-            ..Line::default()
+            ..LinearClock::default()
         };
         Self {
             version: AtomicU64::new(0),

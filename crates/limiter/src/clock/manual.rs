@@ -11,10 +11,10 @@ use crate::timers::Shared;
 
 /// Controls a [manual clock](Clock::manual): every limiter with that clock sees the change.
 #[derive(Clone, Debug)]
-pub struct ManualClock(Arc<Hands>);
+pub struct ManualClock(Arc<ManualTime>);
 
 #[derive(Debug)]
-struct Hands {
+struct ManualTime {
     micros: AtomicU64,
     correction: AtomicI64,
     /// Fired when the clock is moved on.
@@ -24,7 +24,7 @@ struct Hands {
 impl ManualClock {
     pub(super) fn new(now: Micros) -> Self {
         let (micros, correction) = (AtomicU64::new(now.get()), AtomicI64::new(0));
-        Self(Arc::new(Hands { micros, correction, timers: Mutex::new(Vec::new()) }))
+        Self(Arc::new(ManualTime { micros, correction, timers: Mutex::new(Vec::new()) }))
     }
 
     pub(super) fn correction(&self) -> i64 {

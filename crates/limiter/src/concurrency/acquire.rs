@@ -8,8 +8,8 @@ use std::time::Duration;
 use tollgate_algorithms::Micros;
 
 use super::{AcquireError, ConcurrencyLimit, Permit};
-use crate::store::memory::in_flight::Wish;
-use crate::store::memory::in_line::Joined;
+use crate::store::memory::in_flight::PermitMode;
+use crate::store::memory::in_line::JoinResult;
 use crate::store::memory::queue::Place;
 use crate::timers::Sleep;
 
@@ -53,7 +53,7 @@ impl Acquire {
     /// Tries once, and joins the line if there is no permit.
     fn begin(&mut self, id: u64, cx: &Context<'_>) -> Poll<Result<Permit, AcquireError>> {
         let inner = &self.limit.0;
-        let busy = match inner.take_by_id(id, Wish::Enforced, &self.limit) {
+        let busy = match inner.take_by_id(id, PermitMode::Enforced, &self.limit) {
             Ok(permit) => return Poll::Ready(Ok(permit)),
             Err(busy) => busy,
         };
@@ -61,11 +61,11 @@ impl Acquire {
             return Poll::Ready(Err(AcquireError::Busy(busy)));
         };
         match inner.family.line.join(books, id, &inner.limit, cx.waker()) {
-            Joined::Granted(counted, before) => {
-                Poll::Ready(Ok(inner.permit(id, Wish::Enforced, (counted, before), &self.limit)))
+            JoinResult::Granted(counted, before) => {
+                Poll::Ready(Ok(inner.permit(id, PermitMode::Enforced, (counted, before), &self.limit)))
             }
-            Joined::NoRoom => Poll::Ready(Err(AcquireError::Busy(busy))),
-            Joined::Waits(place) => {
+            JoinResult::NoRoom => Poll::Ready(Err(AcquireError::Busy(busy))),
+            JoinResult::Waits(place) => {
                 let limiter = &inner.limiter.0;
                 let until = self.within.map(|most| limiter.clock.now().saturating_add(most));
                 let deadline = until.map(|until| limiter.timers.sleep_until(until));
@@ -99,7 +99,7 @@ impl Future for Acquire {
         let (id, place, inner) = (*id, *place, &this.limit.0);
         if let Some(granted) = inner.family.line.poll(place, cx.waker()) {
             this.state = State::Over;
-            return Poll::Ready(Ok(this.limit.0.permit(id, Wish::Enforced, granted, &this.limit)));
+            return Poll::Ready(Ok(this.limit.0.permit(id, PermitMode::Enforced, granted, &this.limit)));
         }
         let Some(deadline) = deadline else { return Poll::Pending };
         ready!(Pin::new(deadline).poll(cx));

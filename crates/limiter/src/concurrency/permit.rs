@@ -5,7 +5,7 @@ use std::fmt;
 use tollgate_algorithms::Micros;
 
 use super::ConcurrencyLimit;
-use crate::store::memory::in_flight::{Counted, Wish};
+use crate::store::memory::in_flight::{PermitLocation, PermitMode};
 
 /// One request in progress, counted by a [`ConcurrencyLimit`] until the permit is dropped.
 #[must_use = "a permit that is dropped at once limits nothing"]
@@ -13,8 +13,8 @@ pub struct Permit {
     limit: ConcurrencyLimit,
     id: u64,
     since: Micros,
-    wish: Wish,
-    counted: Counted,
+    wish: PermitMode,
+    counted: PermitLocation,
     /// How many the key had before, and how many it may have.
     before: u32,
     most: u32,
@@ -24,7 +24,7 @@ impl Permit {
     pub(super) const fn new(
         limit: ConcurrencyLimit,
         id: u64,
-        (wish, counted): (Wish, Counted),
+        (wish, counted): (PermitMode, PermitLocation),
         since: Micros,
         (before, most): (u32, u32),
     ) -> Self {
@@ -66,7 +66,7 @@ impl Permit {
     /// Whether it was counted together with other keys, because the store had no room for its key.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
-        self.counted == Counted::Overflow
+        self.counted == PermitLocation::Overflow
     }
 }
 

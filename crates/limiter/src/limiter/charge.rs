@@ -9,7 +9,7 @@ use crate::event::Verb;
 use crate::limit::Hit;
 use crate::limiter::Limiter;
 use crate::receipt::Receipt;
-use crate::store::memory::map::Spot;
+use crate::store::memory::map::Probe;
 use crate::store::memory::prefetch::prefetch;
 use crate::verdict::Verdict;
 
@@ -152,7 +152,7 @@ impl Limiter {
             return Ok(());
         }
         let now = self.0.clock.now();
-        let (all, mut spots) = (hits, [(0, Spot::default()); PIPELINE]);
+        let (all, mut spots) = (hits, [(0, Probe::default()); PIPELINE]);
         hits.iter().take(PIPELINE).for_each(|hit| prefetch(hit.key));
         for (start, hits) in (0..).step_by(PIPELINE).zip(hits.chunks(PIPELINE)) {
             let later = all.get(start + PIPELINE..).unwrap_or(&[]);

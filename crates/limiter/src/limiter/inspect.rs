@@ -11,13 +11,13 @@ use crate::event::Verb;
 use crate::key::AsKey;
 use crate::limit::{Hit, NamedLimit};
 use crate::limiter::Limiter;
-use crate::store::memory::{Ask, Given};
+use crate::store::memory::{KeyRequest, KeyResult};
 use crate::verdict::Verdict;
 
 /// The status of one key of one limit, for diagnosis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Standing {
+pub struct KeyStatus {
     /// Whether the store holds a state for this key. A key that has not been charged for long has none.
     pub known: bool,
     /// Whether the key had no room of its own, and is counted in the overflow bucket together with other new keys.
@@ -96,12 +96,12 @@ impl Limiter {
     ///
     /// # Errors
     /// If the key is too long, when another limiter made the limit, or when the shared store does not answer.
-    pub async fn inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
+    pub async fn inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<KeyStatus, HitError> {
         let key = key.key_bytes();
         self.inspect_hit(&limit.hit(&key).cost(0)).await
     }
 
-    async fn inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
+    async fn inspect_hit(&self, hit: &Hit<'_>) -> Result<KeyStatus, HitError> {
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
             self.0.check(hit)?;
@@ -114,21 +114,21 @@ impl Limiter {
     ///
     /// # Errors
     /// Like [`inspect`](Self::inspect), and [`HitError::WouldBlock`] if it would block a thread of a runtime.
-    pub fn try_inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<Standing, HitError> {
+    pub fn try_inspect(&self, limit: &NamedLimit, key: impl AsKey) -> Result<KeyStatus, HitError> {
         self.try_inspect_hit(&limit.hit(&key.key_bytes()).cost(0))
     }
 
-    fn try_inspect_hit(&self, hit: &Hit<'_>) -> Result<Standing, HitError> {
+    fn try_inspect_hit(&self, hit: &Hit<'_>) -> Result<KeyStatus, HitError> {
         let id = self.0.id_of(hit)?;
         #[cfg(feature = "redis")]
         if let Some(shared) = self.0.far(std::slice::from_ref(hit)) {
             return shared.block_on(hit, shared.inspect(hit))?;
         }
         let now = self.0.clock.now();
-        let given = self.0.memory.act(hit.limit, id, Ask::Peek(0), (&self.0.clock, now));
+        let given = self.0.memory.act(hit.limit, id, KeyRequest::Peek(0), (&self.0.clock, now));
         let unknown = tollgate_algorithms::peek(&hit.limit.limit, None, now, 0);
-        let given = given.unwrap_or(Given { decision: unknown, refunded: 0, shared: true, known: false });
+        let given = given.unwrap_or(KeyResult { decision: unknown, refunded: 0, shared: true, known: false });
         let known = given.known && given.decision.reset_after > Micros::ZERO;
-        Ok(Standing { known, shared: given.shared, decision: given.decision })
+        Ok(KeyStatus { known, shared: given.shared, decision: given.decision })
     }
 }

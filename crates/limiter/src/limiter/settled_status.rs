@@ -4,8 +4,8 @@ use tollgate_algorithms::Decision;
 
 use crate::error::HitError;
 use crate::limiter::Limiter;
-use crate::receipt::{Place, Receipt};
-use crate::store::memory::Ask;
+use crate::receipt::{ChargeLocation, Receipt};
+use crate::store::memory::KeyRequest;
 
 impl Limiter {
     /// Like [`settle_in_background`](Self::settle_in_background), and calls `each` with the place of each hit on the receipt and
@@ -26,12 +26,12 @@ impl Limiter {
         for part in local.parts.iter() {
             self.0.adjust(part, part.adjustment(actual), now);
             let status = match part.place {
-                Place::Here(id) => {
-                    self.0.memory.act(&part.limit, id, Ask::Peek(0), (&self.0.clock, now)).ok()
+                ChargeLocation::Here(id) => {
+                    self.0.memory.act(&part.limit, id, KeyRequest::Peek(0), (&self.0.clock, now)).ok()
                 }
-                Place::InCommon(_) => None,
+                ChargeLocation::InCommon(_) => None,
                 #[cfg(feature = "redis")]
-                Place::Store(..) => None,
+                ChargeLocation::Store(..) => None,
             };
             each(part.hit, status.map(|status| status.decision));
         }
@@ -44,12 +44,12 @@ impl Receipt {
     /// The charges in this process, and those in a shared store.
     fn local_and_remote(self) -> (Self, Self) {
         #[cfg(feature = "redis")]
-        if self.parts.iter().any(crate::receipt::Part::is_in_store) {
+        if self.parts.iter().any(crate::receipt::ChargePart::is_in_store) {
             let is_local = |hit: usize| self.parts.iter().any(|part| part.hit == hit && !part.is_in_store());
             let local: smallvec::SmallVec<[usize; 4]> =
                 self.parts.iter().map(|part| part.hit).filter(|hit| is_local(*hit)).collect();
             return self.part(|hit| local.contains(&hit));
         }
-        (self, Self { parts: crate::inline_list::Listing::new() })
+        (self, Self { parts: crate::inline_list::InlineList::new() })
     }
 }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use tollgate_redis::{Hit as FarHit, Name};
 
 use crate::limit::Hit;
-use crate::verdict::{Answer, Answers};
+use crate::verdict::{HitResult, HitResults};
 
 /// The hits of a request, with their names in the store.
 pub(crate) struct Hits<'a> {
@@ -16,14 +16,14 @@ pub(crate) struct Hits<'a> {
 
 impl<'a> Hits<'a> {
     /// Which of those in the store are for good.
-    pub(super) fn for_good(&self) -> SmallVec<[bool; 4]> {
-        self.all.iter().filter(|hit| hit.limit.far.is_some()).map(|hit| hit.for_good).collect()
+    pub(super) fn non_refundable(&self) -> SmallVec<[bool; 4]> {
+        self.all.iter().filter(|hit| hit.limit.far.is_some()).map(|hit| hit.non_refundable).collect()
     }
 
     pub(crate) fn near(&self) -> SmallVec<[Hit<'a>; 4]> {
         let near = self.all.iter().filter(|hit| hit.limit.far.is_none());
         // On a receipt all the same: if the store refuses, they are given back.
-        near.map(|hit| Hit { for_good: false, ..*hit }).collect()
+        near.map(|hit| Hit { non_refundable: false, ..*hit }).collect()
     }
 
     pub(super) fn far(&self) -> SmallVec<[FarHit<'_>; 4]> {
@@ -35,7 +35,7 @@ impl<'a> Hits<'a> {
     }
 
     /// Answers of two places, in the order of the hits.
-    pub(crate) fn merged(&self, near: &[Answer], far: &[Answer]) -> Answers {
+    pub(crate) fn merged(&self, near: &[HitResult], far: &[HitResult]) -> HitResults {
         let (mut near, mut far) = (near.iter(), far.iter());
         let one = |name: &Option<(Name, u64)>| if name.is_some() { far.next() } else { near.next() };
         self.names.iter().filter_map(one).copied().collect()

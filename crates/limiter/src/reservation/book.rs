@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tollgate_algorithms::Micros;
 
-use super::{Ended, ReservationError, ReservationId};
+use super::{ReservationError, ReservationId, ReservationOutcome};
 use crate::error::HitError;
 use crate::limiter::Inner;
 use crate::receipt::Receipt;
@@ -14,7 +14,7 @@ use crate::verdict::{Unavailable, Verdict};
 
 /// All reservations that are open, and the latest of those that have ended, until they expire.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct ReservationTable {
     entries: HashMap<ReservationId, Entry>,
     /// When those that are open expire, and those that have ended: apart, so that none of the ones that take a place waits for the others.
     expiries: Expiries,
@@ -37,7 +37,7 @@ struct Entry {
 #[derive(Debug)]
 enum State {
     Open(Option<Receipt>),
-    Ended(Ended),
+    Ended(ReservationOutcome),
 }
 
 /// So many expired reservations of either kind are forgotten whenever a new one is made: more come than go only while they are alive.
@@ -45,7 +45,7 @@ const FORGOTTEN_PER_RESERVATION: usize = 2;
 /// Of those that have ended so many times as many are remembered as may be open; of more, the ones that ended first are forgotten.
 const ENDED_PER_OPEN: usize = 15;
 
-impl Book {
+impl ReservationTable {
     pub(crate) fn new(most: usize) -> Self {
         let (expiries, ended_expiries) = (BTreeSet::new(), BTreeSet::new());
         Self { entries: HashMap::new(), expiries, ended_expiries, ended: VecDeque::new(), open: 0, most }
@@ -91,13 +91,13 @@ fn expired(expiries: &mut Expiries, now: Micros) -> Option<ReservationId> {
 }
 
 /// Room for a reservation that is being made. Dropped before it is written down, the room is given back.
-pub(crate) struct Opening<'a> {
+pub(crate) struct ReservationSlot<'a> {
     inner: &'a Inner,
     id: ReservationId,
     kept: bool,
 }
 
-impl Opening<'_> {
+impl ReservationSlot<'_> {
     /// Writes the reservation down, if it was granted.
     pub(crate) fn reserved(
         mut self,
@@ -105,7 +105,7 @@ impl Opening<'_> {
         within: Duration,
     ) -> Result<(Verdict, Option<ReservationId>), HitError> {
         let (verdict, receipt) = charged?;
-        if !verdict.granted() {
+        if !verdict.is_granted() {
             return Ok((verdict, None));
         }
         let mut book = self.inner.book.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +118,7 @@ impl Opening<'_> {
     }
 }
 
-impl Drop for Opening<'_> {
+impl Drop for ReservationSlot<'_> {
     fn drop(&mut self) {
         if !self.kept {
             self.inner.book.lock().unwrap_or_else(PoisonError::into_inner).open -= 1;
@@ -128,7 +128,7 @@ impl Drop for Opening<'_> {
 
 impl Inner {
     /// Makes room for a reservation, before anything is charged.
-    pub(crate) fn open_reservation(&self) -> Result<Opening<'_>, Unavailable> {
+    pub(crate) fn open_reservation(&self) -> Result<ReservationSlot<'_>, Unavailable> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|_| Unavailable::NoRandomness)?;
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +138,7 @@ impl Inner {
         }
         book.open += 1;
         drop(book);
-        Ok(Opening { inner: self, id: ReservationId(u128::from_le_bytes(random)), kept: false })
+        Ok(ReservationSlot { inner: self, id: ReservationId(u128::from_le_bytes(random)), kept: false })
     }
 
     /// Whether the thread may be blocked for what the end of a reservation needs.
@@ -156,14 +156,16 @@ impl Inner {
     pub(crate) fn end(
         &self,
         id: ReservationId,
-        as_this: Ended,
-    ) -> Result<(Ended, Option<Receipt>), ReservationError> {
+        as_this: ReservationOutcome,
+    ) -> Result<(ReservationOutcome, Option<Receipt>), ReservationError> {
         let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
         let Entry { expires, state } = book.get(id, self.clock.now())?;
         let receipt = match (&mut *state, as_this) {
             (State::Open(receipt), _) => receipt.take(),
-            (State::Ended(first @ Ended::Committed(_)), Ended::Committed(_))
-            | (State::Ended(first @ Ended::Cancelled), Ended::Cancelled) => return Ok((*first, None)),
+            (State::Ended(first @ ReservationOutcome::Committed(_)), ReservationOutcome::Committed(_))
+            | (State::Ended(first @ ReservationOutcome::Cancelled), ReservationOutcome::Cancelled) => {
+                return Ok((*first, None));
+            }
             (State::Ended(first), _) => return Err(ReservationError::Ended(*first)),
         };
         *state = State::Ended(as_this);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Closed, Ended, ReservationError, ReservationId};
+use super::{ClosedReservation, ReservationError, ReservationId, ReservationOutcome};
 use crate::limiter::Limiter;
 
 /// An open reservation, made by [`Limiter::reserve`]. Dropping it cancels the reservation: all that it still weighs is given back.
@@ -52,7 +52,7 @@ impl Reservation {
     ///
     /// # Errors
     /// Like [`Limiter::commit`].
-    pub async fn commit(&self, actual: u64) -> Result<Closed, ReservationError> {
+    pub async fn commit(&self, actual: u64) -> Result<ClosedReservation, ReservationError> {
         self.limiter.commit(self.id, actual).await
     }
 
@@ -60,7 +60,7 @@ impl Reservation {
     ///
     /// # Errors
     /// Like [`Limiter::try_commit`].
-    pub fn try_commit(&self, actual: u64) -> Result<Closed, ReservationError> {
+    pub fn try_commit(&self, actual: u64) -> Result<ClosedReservation, ReservationError> {
         self.limiter.try_commit(self.id, actual)
     }
 
@@ -68,7 +68,7 @@ impl Reservation {
     ///
     /// # Errors
     /// Like [`Limiter::cancel`].
-    pub async fn cancel(&self) -> Result<Closed, ReservationError> {
+    pub async fn cancel(&self) -> Result<ClosedReservation, ReservationError> {
         self.limiter.cancel(self.id).await
     }
 
@@ -76,7 +76,7 @@ impl Reservation {
     ///
     /// # Errors
     /// Like [`Limiter::try_cancel`].
-    pub fn try_cancel(&self) -> Result<Closed, ReservationError> {
+    pub fn try_cancel(&self) -> Result<ClosedReservation, ReservationError> {
         self.limiter.try_cancel(self.id)
     }
 }
@@ -85,7 +85,7 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         if self.cancels
             // It may have ended already, or expired.
-            && let Ok((_, Some(receipt))) = self.limiter.0.end(self.id, Ended::Cancelled)
+            && let Ok((_, Some(receipt))) = self.limiter.0.end(self.id, ReservationOutcome::Cancelled)
         {
             // The receipt is of this limiter.
             let _ = self.limiter.settle_in_background(receipt, None);

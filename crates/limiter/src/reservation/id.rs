@@ -21,22 +21,22 @@ impl fmt::Debug for ReservationId {
 
 /// A text is not the name of a reservation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotAnId;
+pub struct ParseIdError;
 
-impl fmt::Display for NotAnId {
+impl fmt::Display for ParseIdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a reservation ID has 32 lower-case hexadecimal digits")
     }
 }
 
-impl std::error::Error for NotAnId {}
+impl std::error::Error for ParseIdError {}
 
 impl FromStr for ReservationId {
-    type Err = NotAnId;
+    type Err = ParseIdError;
 
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
         let digits = text.len() == 32 && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
         let number = u128::from_str_radix(text, 16).ok().filter(|_| digits);
-        number.map(Self).ok_or(NotAnId)
+        number.map(Self).ok_or(ParseIdError)
     }
 }

@@ -5,11 +5,11 @@ use tollgate_algorithms::{Algorithm, Count, Debt, Micros, State, TwoCounts};
 
 use super::paper::{Reader, Writer};
 use crate::store::memory::packed_rates::Rate;
-use crate::store::memory::snapshot::{Saved, What};
+use crate::store::memory::snapshot::{SavedKey, SavedUsage};
 
 /// The numbers do not make sense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Torn;
+pub(super) struct Malformed;
 
 /// What comes next.
 pub(super) const END: u64 = 0;
@@ -20,15 +20,15 @@ pub(super) fn write_end(paper: &mut Writer) {
     paper.number(END);
 }
 
-pub(super) fn write(paper: &mut Writer, saved: &Saved) {
+pub(super) fn write(paper: &mut Writer, saved: &SavedKey) {
     match &saved.what {
-        What::Debt(rate, debt) => {
+        SavedUsage::Debt(rate, debt) => {
             let algorithm = number_of(rate.algorithm);
             for number in [DEBT, saved.id, algorithm, rate.count, rate.period, *debt] {
                 paper.number(number);
             }
         }
-        What::State(state, over) => {
+        SavedUsage::State(state, over) => {
             for number in [STATE, saved.id, over.get()] {
                 paper.number(number);
             }
@@ -38,7 +38,7 @@ pub(super) fn write(paper: &mut Writer, saved: &Saved) {
 }
 
 /// `None` at the end.
-pub(super) fn read(paper: &mut Reader<'_>) -> Result<Option<Saved>, Torn> {
+pub(super) fn read(paper: &mut Reader<'_>) -> Result<Option<SavedKey>, Malformed> {
     let (kind, id) = match paper.number()? {
         END => return Ok(None),
         kind => (kind, paper.number()?),
@@ -47,15 +47,15 @@ pub(super) fn read(paper: &mut Reader<'_>) -> Result<Option<Saved>, Torn> {
         DEBT => {
             let algorithm = algorithm_of(paper.number()?)?;
             let rate = Rate { algorithm, count: paper.number()?, period: paper.number()? };
-            What::Debt(rate, paper.number()?)
+            SavedUsage::Debt(rate, paper.number()?)
         }
         STATE => {
             let over = Micros::new(paper.number()?);
-            What::State(read_state(paper)?, over)
+            SavedUsage::State(read_state(paper)?, over)
         }
-        _ => return Err(Torn),
+        _ => return Err(Malformed),
     };
-    Ok(Some(Saved { id, what }))
+    Ok(Some(SavedKey { id, what }))
 }
 
 pub(super) const fn number_of(algorithm: Algorithm) -> u64 {
@@ -70,8 +70,8 @@ pub(super) const fn number_of(algorithm: Algorithm) -> u64 {
     }
 }
 
-pub(super) fn algorithm_of(number: u64) -> Result<Algorithm, Torn> {
-    Algorithm::ALL.into_iter().find(|algorithm| number_of(*algorithm) == number).ok_or(Torn)
+pub(super) fn algorithm_of(number: u64) -> Result<Algorithm, Malformed> {
+    Algorithm::ALL.into_iter().find(|algorithm| number_of(*algorithm) == number).ok_or(Malformed)
 }
 
 pub(super) fn write_state(paper: &mut Writer, state: &State) {
@@ -108,7 +108,7 @@ fn write_list(paper: &mut Writer, list: &List) {
     }
 }
 
-pub(super) fn read_state(paper: &mut Reader<'_>) -> Result<State, Torn> {
+pub(super) fn read_state(paper: &mut Reader<'_>) -> Result<State, Malformed> {
     Ok(match algorithm_of(paper.number()?)? {
         Algorithm::TokenBucket => State::TokenBucket(read_debt(paper)?),
         Algorithm::LeakyBucket => State::LeakyBucket(read_debt(paper)?),
@@ -129,11 +129,11 @@ pub(super) fn read_state(paper: &mut Reader<'_>) -> Result<State, Torn> {
     })
 }
 
-fn read_debt(paper: &mut Reader<'_>) -> Result<Debt, Torn> {
+fn read_debt(paper: &mut Reader<'_>) -> Result<Debt, Malformed> {
     Ok(Debt { at: Micros::new(paper.number()?), debt: paper.number()?, period: paper.number()? })
 }
 
-fn read_list(paper: &mut Reader<'_>) -> Result<List, Torn> {
+fn read_list(paper: &mut Reader<'_>) -> Result<List, Malformed> {
     let mut entries = Vec::new();
     for _ in 0..paper.number()? {
         entries.push(Entry { at: Micros::new(paper.number()?), cost: paper.number()? });

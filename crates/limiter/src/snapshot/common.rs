@@ -2,10 +2,10 @@
 
 use tollgate_algorithms::{Algorithm, Limit, Micros, UtcOffset, Window};
 
-use super::coding::{Torn, algorithm_of, number_of, read_state, write_state};
+use super::coding::{Malformed, algorithm_of, number_of, read_state, write_state};
 use super::paper::{Reader, Writer};
-use crate::store::memory::overflow::{Common, Family};
-use crate::store::memory::snapshot::SavedCommon;
+use crate::store::memory::overflow::{LimitOfName, OverflowBucket};
+use crate::store::memory::snapshot::SavedOverflow;
 
 /// Which windows a fixed window has.
 const EVERY: u64 = 0;
@@ -14,9 +14,9 @@ const WEEK: u64 = 2;
 const MONTH: u64 = 3;
 const YEAR: u64 = 4;
 
-pub(super) fn write_all(paper: &mut Writer, all: &[SavedCommon]) {
+pub(super) fn write_all(paper: &mut Writer, all: &[SavedOverflow]) {
     paper.number(all.len() as u64);
-    for SavedCommon { family: (space, limit), share, common } in all {
+    for SavedOverflow { family: (space, limit), share, common } in all {
         for number in [*space, *share, common.at.get(), common.over.get()] {
             paper.number(number);
         }
@@ -25,15 +25,15 @@ pub(super) fn write_all(paper: &mut Writer, all: &[SavedCommon]) {
     }
 }
 
-pub(super) fn read_all(paper: &mut Reader<'_>) -> Result<Vec<SavedCommon>, Torn> {
+pub(super) fn read_all(paper: &mut Reader<'_>) -> Result<Vec<SavedOverflow>, Malformed> {
     (0..paper.number()?).map(|_| read(paper)).collect()
 }
 
-fn read(paper: &mut Reader<'_>) -> Result<SavedCommon, Torn> {
+fn read(paper: &mut Reader<'_>) -> Result<SavedOverflow, Malformed> {
     let (space, share) = (paper.number()?, paper.number()?);
     let (at, over) = (Micros::new(paper.number()?), Micros::new(paper.number()?));
-    let family: Family = (space, read_limit(paper)?);
-    Ok(SavedCommon { family, share, common: Common { state: read_state(paper)?, at, over } })
+    let family: LimitOfName = (space, read_limit(paper)?);
+    Ok(SavedOverflow { family, share, common: OverflowBucket { state: read_state(paper)?, at, over } })
 }
 
 /// A limit is its algorithm and four numbers, some of which may mean nothing.
@@ -66,7 +66,7 @@ fn write_limit(paper: &mut Writer, limit: &Limit) {
     numbers.into_iter().for_each(|number| paper.number(number));
 }
 
-fn read_limit(paper: &mut Reader<'_>) -> Result<Limit, Torn> {
+fn read_limit(paper: &mut Reader<'_>) -> Result<Limit, Malformed> {
     let algorithm = algorithm_of(paper.number()?)?;
     let [limit, second, third, _] = [paper.number()?, paper.number()?, paper.number()?, paper.number()?];
     let (period, window) = (Micros::new(third), Micros::new(second));
@@ -77,17 +77,17 @@ fn read_limit(paper: &mut Reader<'_>) -> Result<Limit, Torn> {
         Algorithm::FixedWindow => Limit::fixed_window(limit, read_window(second, third)?),
         Algorithm::SlidingWindow => Limit::sliding_window(limit, window),
         Algorithm::SlidingWindowBuckets => {
-            Limit::sliding_window_buckets(limit, window, u32::try_from(third).map_err(|_| Torn)?)
+            Limit::sliding_window_buckets(limit, window, u32::try_from(third).map_err(|_| Malformed)?)
         }
         Algorithm::SlidingWindowLog => Limit::sliding_window_log(limit, window),
     };
-    read.map_err(|_| Torn)
+    read.map_err(|_| Malformed)
 }
 
-fn read_window(kind: u64, length: u64) -> Result<Window, Torn> {
+fn read_window(kind: u64, length: u64) -> Result<Window, Malformed> {
     let offset = || match u32::try_from(length) {
-        Ok(minutes) => UtcOffset::from_minutes(minutes.cast_signed()).map_err(|_| Torn),
-        Err(_) => UtcOffset::from_code(length).ok_or(Torn),
+        Ok(minutes) => UtcOffset::from_minutes(minutes.cast_signed()).map_err(|_| Malformed),
+        Err(_) => UtcOffset::from_code(length).ok_or(Malformed),
     };
     Ok(match kind {
         EVERY => Window::Every(Micros::new(length)),
@@ -95,6 +95,6 @@ fn read_window(kind: u64, length: u64) -> Result<Window, Torn> {
         WEEK => Window::Week(offset()?),
         MONTH => Window::Month(offset()?),
         YEAR => Window::Year(offset()?),
-        _ => return Err(Torn),
+        _ => return Err(Malformed),
     })
 }

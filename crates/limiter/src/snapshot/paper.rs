@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 
-use super::coding::Torn;
+use super::coding::Malformed;
 use crate::hash::{Hashing, Secret};
 
 /// A checksum is taken of so many bytes at a time, and of the one before.
@@ -91,20 +91,20 @@ impl<'a> Reader<'a> {
         self.position
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Torn> {
-        let end = self.position.checked_add(length).ok_or(Torn)?;
-        let taken = self.all.get(self.position..end).ok_or(Torn)?;
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
+        let end = self.position.checked_add(length).ok_or(Malformed)?;
+        let taken = self.all.get(self.position..end).ok_or(Malformed)?;
         self.position = end;
         Ok(taken)
     }
 
-    pub(super) fn number(&mut self) -> Result<u64, Torn> {
-        let bytes = self.take(8)?.try_into().map_err(|_| Torn)?;
+    pub(super) fn number(&mut self) -> Result<u64, Malformed> {
+        let bytes = self.take(8)?.try_into().map_err(|_| Malformed)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Torn> {
-        let length = usize::try_from(self.number()?).map_err(|_| Torn)?;
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
+        let length = usize::try_from(self.number()?).map_err(|_| Malformed)?;
         self.take(length)
     }
 }

@@ -34,20 +34,20 @@ mod test_engine;
 mod tests;
 
 use apply::asked;
-pub(crate) use key_request::{Ask, Charged, Found, Given, NoRoom, Weight};
-use large_states::Cells;
-use map::Spot;
-use overflow::Shared;
-use packed_rates::{FRESH, IN_A_CELL, Rates, Raw};
+pub(crate) use key_request::{ChargeResult, FoundSlot, KeyRequest, KeyResult, NoRoom, PackedHit};
+use large_states::LargeStates;
+use map::Probe;
+use overflow::OverflowBuckets;
+use packed_rates::{FRESH, IN_A_CELL, PackedDecision, Rates};
 use resize::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
-use reuse::Returns;
+use reuse::ReturningKeys;
 use slot::Tag;
-use slot_guard::Place;
-use table::{Keeper, Table, Worth};
+use slot_guard::KeyPosition;
+use table::{KeyWorth, SlotOwner, Table};
 use tollgate_algorithms::{Limit, Micros};
 
 use crate::clock::{Calendar, Clock};
-use crate::limit::Registered;
+use crate::limit::LimitInner;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, pause};
 
 /// A table begins with so many lines: 64 KiB. The identity of a key has 54 bits: 48 in its tag, 6 from where it stands.
@@ -58,8 +58,8 @@ const HOMES_MIN: usize = 1_024;
 pub(crate) struct Memory {
     table: Table,
     pub(crate) rates: Rates,
-    cells: Cells,
-    shared: Shared,
+    cells: LargeStates,
+    shared: OverflowBuckets,
     budget: usize,
     /// The bytes of the budget that are set aside for counts of permits.
     reserved: AtomicUsize,
@@ -75,18 +75,18 @@ pub(crate) struct Memory {
     /// The line from which on keys are dropped next whose cells are wanted.
     swept: AtomicU64,
     /// Whether keys that were dropped come back.
-    returns: Returns,
+    returns: ReturningKeys,
 }
 
 /// A key of a limit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Whose<'a> {
-    pub(crate) limit: &'a Registered,
+pub(crate) struct LimitKey<'a> {
+    pub(crate) limit: &'a LimitInner,
     pub(crate) id: u64,
 }
 
 /// The store at an instant, as the table sees it.
-struct At<'a> {
+struct StoreAtInstant<'a> {
     store: &'a Memory,
     now: Micros,
     /// A key that owed nothing by then, in microseconds since the store began, is stale.
@@ -95,7 +95,7 @@ struct At<'a> {
     spared: &'a [u64],
 }
 
-impl<'a> At<'a> {
+impl<'a> StoreAtInstant<'a> {
     fn new(store: &'a Memory, now: Micros) -> Self {
         let since_start = store.since_start(now);
         let keeps_idle = store.table.is_small() || store.returns.are_frequent(now);
@@ -104,24 +104,24 @@ impl<'a> At<'a> {
     }
 }
 
-impl Keeper for At<'_> {
+impl SlotOwner for StoreAtInstant<'_> {
     #[inline]
-    fn worth(&self, tag: Tag, value: u64) -> Worth {
+    fn worth(&self, tag: Tag, value: u64) -> KeyWorth {
         if self.spared.iter().any(|id| tag.is_of(*id)) {
-            return Worth::Live;
+            return KeyWorth::Live;
         }
         match tag.kind() {
-            0 | FRESH => Worth::Stale,
+            0 | FRESH => KeyWorth::Stale,
             // A cell takes four times the room of a slot, and the next key needs it.
             IN_A_CELL if self.store.cells.get(value).is_none_or(|cell| cell.is_over(self.now)) => {
-                Worth::Stale
+                KeyWorth::Stale
             }
-            IN_A_CELL => Worth::Live,
+            IN_A_CELL => KeyWorth::Live,
             kind if !self.store.rates.has_drained(kind, value, self.store.since_start(self.now)) => {
-                Worth::Live
+                KeyWorth::Live
             }
-            kind if self.store.rates.has_drained(kind, value, self.stale) => Worth::Stale,
-            _ => Worth::Idle,
+            kind if self.store.rates.has_drained(kind, value, self.stale) => KeyWorth::Stale,
+            _ => KeyWorth::Idle,
         }
     }
 
@@ -150,8 +150,8 @@ impl Memory {
         Some(Self {
             table: Table::new(HOMES_MIN)?,
             rates: Rates::new(),
-            cells: Cells::new(budget),
-            shared: Shared::new(budget),
+            cells: LargeStates::new(budget),
+            shared: OverflowBuckets::new(budget),
             budget,
             reserved: AtomicUsize::new(0),
             start,
@@ -160,7 +160,7 @@ impl Memory {
             calendar: Calendar::default(),
             looked: AtomicU64::new(0),
             swept: AtomicU64::new(0),
-            returns: Returns::new(),
+            returns: ReturningKeys::new(),
         })
     }
 
@@ -207,7 +207,7 @@ impl Memory {
 
     /// Where a key is looked for first.
     #[inline(always)]
-    pub(crate) fn spot(&self, id: u64) -> Spot<'_> {
+    pub(crate) fn spot(&self, id: u64) -> Probe<'_> {
         self.table.spot(id)
     }
 
@@ -220,7 +220,12 @@ impl Memory {
     /// Charges a key that was found, and whose debt is a word: this is the path that has to be fast. `None` if it is not as
     /// it was found; then nothing was charged.
     #[inline(always)]
-    pub(crate) fn charge_found(&self, found: Found<'_>, weight: Weight<'_>, now: Micros) -> Option<Raw> {
+    pub(crate) fn charge_found(
+        &self,
+        found: FoundSlot<'_>,
+        weight: PackedHit<'_>,
+        now: Micros,
+    ) -> Option<PackedDecision> {
         let (slot, tag, value) = found;
         let since_start = self.since_start(now);
         if since_start > weight.narrow.until {
@@ -243,30 +248,30 @@ impl Memory {
     /// Looks for a key of a certain kind as far as it may stand from its home; `None` if it is not there, or of another kind,
     /// or somebody is at it.
     #[inline(never)]
-    pub(crate) fn find(&self, id: u64, kind: u16) -> Option<Found<'_>> {
+    pub(crate) fn find(&self, id: u64, kind: u16) -> Option<FoundSlot<'_>> {
         self.table.try_read(id).ok().flatten().filter(|(_, tag, _)| tag.kind() == kind)
     }
 
     #[cold]
     fn help_a_little(&self, now: Micros) {
-        self.table.help(MOVED_LINES_PER_CHARGE, &At::new(self, now));
+        self.table.help(MOVED_LINES_PER_CHARGE, &StoreAtInstant::new(self, now));
     }
 
     /// Charges one key: granted or refused.
     pub(crate) fn charge<'a>(
         &self,
-        limit: &'a Registered,
+        limit: &'a LimitInner,
         id: u64,
         cost: u64,
         (clock, now): (&Clock, Micros),
-    ) -> Result<Charged<'a>, NoRoom> {
+    ) -> Result<ChargeResult<'a>, NoRoom> {
         if let Some(narrow) = limit.narrow.as_ref().filter(|_| self.fits_in_a_word(limit, now)) {
             // Whoever is at the key is done in a moment, mostly.
             for times in 0..TRIES {
                 match self.table.try_read(id) {
                     Ok(Some(found)) if found.1.kind() == narrow.kind => {
-                        if let Some(raw) = self.charge_found(found, Weight { narrow, cost }, now) {
-                            return Ok(Charged::Word(narrow, raw));
+                        if let Some(raw) = self.charge_found(found, PackedHit { narrow, cost }, now) {
+                            return Ok(ChargeResult::Word(narrow, raw));
                         }
                     }
                     Ok(_) => break,
@@ -275,7 +280,7 @@ impl Memory {
                 pause(times);
             }
         }
-        self.act(limit, id, Ask::Charge(cost), (clock, now)).map(Charged::Given)
+        self.act(limit, id, KeyRequest::Charge(cost), (clock, now)).map(ChargeResult::Given)
     }
 
     /// By how many microseconds the calendar runs ahead of the clock.
@@ -286,22 +291,22 @@ impl Memory {
     /// Does what is asked about one key, under the lock of its slot.
     pub(crate) fn act(
         &self,
-        limit: &Registered,
+        limit: &LimitInner,
         id: u64,
-        ask: Ask<'_>,
+        ask: KeyRequest<'_>,
         (clock, now): (&Clock, Micros),
-    ) -> Result<Given, NoRoom> {
+    ) -> Result<KeyResult, NoRoom> {
         if limit.limit == Limit::Unlimited {
             let (_, decision) = asked(&limit.limit, None, now, ask);
-            return Ok(Given { decision, refunded: 0, shared: false, known: false });
+            return Ok(KeyResult { decision, refunded: 0, shared: false, known: false });
         }
         let dated = self.dated(&limit.limit, clock, now);
-        let at = At::new(self, now);
+        let at = StoreAtInstant::new(self, now);
         let (mut times, mut stuck) = (0, false);
         loop {
             let roomy = self.table.has_room(&at);
             match self.table.try_lock(id, roomy, &at) {
-                Ok(Place::Slot(locked)) => {
+                Ok(KeyPosition::Slot(locked)) => {
                     let (is_new, lines) = match locked.known() {
                         None => (true, MOVED_LINES_PER_NEW_KEY),
                         Some(_) => (false, MOVED_LINES_PER_CHARGE),
@@ -309,20 +314,20 @@ impl Memory {
                     if is_new {
                         self.note_new(id, now);
                     }
-                    let given = self.act_on(locked, Whose { limit, id }, &dated, (ask, now));
+                    let given = self.act_on(locked, LimitKey { limit, id }, &dated, (ask, now));
                     if self.table.is_moving() {
                         self.table.help(lines, &at);
                     }
-                    return given.map(|given| Given { known: !is_new, ..given });
+                    return given.map(|given| KeyResult { known: !is_new, ..given });
                 }
-                Ok(Place::Full(held)) => {
+                Ok(KeyPosition::Full(held)) => {
                     if !stuck && self.table.could_grow(roomy, &at) {
                         held.leave();
                         stuck = !self.table.make_room(&at);
                         pause(times);
                     } else {
                         let now = now.max(self.latest_drop());
-                        let given = self.act_in_common(Whose { limit, id }, &dated, None, (ask, now));
+                        let given = self.act_in_common(LimitKey { limit, id }, &dated, None, (ask, now));
                         held.leave();
                         return given;
                     }
@@ -334,13 +339,13 @@ impl Memory {
     }
 
     /// Forgets a key. Returns whether it was there.
-    pub(crate) fn reset(&self, limit: &Registered, id: u64, clock: &Clock) -> bool {
+    pub(crate) fn reset(&self, limit: &LimitInner, id: u64, clock: &Clock) -> bool {
         let now = clock.now();
-        let at = At::new(self, now);
+        let at = StoreAtInstant::new(self, now);
         let mut times = 0;
         loop {
             match self.table.try_lock(id, true, &at) {
-                Ok(Place::Slot(locked)) => {
+                Ok(KeyPosition::Slot(locked)) => {
                     let known = locked.known();
                     let stood = known.is_some_and(|(tag, value)| !at.is_as_good_as_none(tag, value));
                     if let Some((tag, value)) = known
@@ -353,7 +358,7 @@ impl Memory {
                     locked.forget();
                     return stood;
                 }
-                Ok(Place::Full(held)) => {
+                Ok(KeyPosition::Full(held)) => {
                     held.leave();
                     return false;
                 }

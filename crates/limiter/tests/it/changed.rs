@@ -17,13 +17,13 @@ fn in_a_cell(burst: u64) -> Limit {
 /// A store of which every slot and every cell is in use for ten hours, and keys that have been put in before that.
 fn full(first: impl FnOnce(&Limiter)) -> (Limiter, ManualClock) {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
-    let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().unwrap();
+    let limiter = Limiter::builder().clock(clock.clock()).max_memory(4 << 20).build().unwrap();
     first(&limiter);
     // As many words as there is room for; and then they are met under numbers that take a cell each.
     for limit in [in_a_word(10), in_a_cell(10)] {
         let flood = limiter.limit("flood", limit);
         let is_shared =
-            |key: u32| limiter.try_charge(&[flood.hit(&key.to_le_bytes()).cost(5)]).unwrap().shared();
+            |key: u32| limiter.try_charge(&[flood.hit(&key.to_le_bytes()).cost(5)]).unwrap().is_overflow();
         let shared = (0..400_000).filter(|key| is_shared(*key)).take(1_000).count();
         assert_eq!(shared, 1_000, "it is a flood: {:?}", limiter.stats());
     }
@@ -40,10 +40,10 @@ fn granted(limiter: &Limiter, limit: &NamedLimit, key: &str, beside: Option<&Nam
     loop {
         let hits = [limit.hit(key), beside.unwrap_or(limit).hit("beside")];
         let verdict = limiter.try_charge(&hits[..1 + usize::from(beside.is_some())]).unwrap();
-        if !verdict.granted() {
+        if !verdict.is_granted() {
             return count;
         }
-        assert!(verdict.answers()[0].shared(), "there is no cell for it");
+        assert!(verdict.results()[0].is_overflow(), "there is no cell for it");
         count += 1;
     }
 }
@@ -59,10 +59,10 @@ fn a_refused_key_stays_refused_when_its_new_numbers_do_not_fit_in_its_place() {
                     limiter
                         .try_charge(&[plain.hit(key).cost(if key == "used" { 1 } else { 3 })])
                         .unwrap()
-                        .granted()
+                        .is_granted()
                 );
             }
-            assert!(limiter.try_charge(&[all.hit("beside")]).unwrap().granted());
+            assert!(limiter.try_charge(&[all.hit("beside")]).unwrap().is_granted());
         });
         let beside = limiter.limit("all", Limit::token_bucket(1_000_000, 1, Micros::HOUR).unwrap());
         let beside = batches.then_some(&beside);
@@ -77,7 +77,7 @@ fn a_refused_key_stays_refused_when_its_new_numbers_do_not_fit_in_its_place() {
         // An hour and a bit later each has one again, and not one of each kind.
         clock.advance(Duration::from_secs(3_601));
         assert_eq!(granted(&limiter, &new, "used", beside), 1);
-        assert!(!limiter.try_charge(&[old.hit("used")]).unwrap().granted());
+        assert!(!limiter.try_charge(&[old.hit("used")]).unwrap().is_granted());
         assert_eq!(granted(&limiter, &new, "used", beside), 0);
     }
 }
@@ -87,13 +87,13 @@ fn a_refused_key_stays_refused_when_its_new_numbers_do_not_fit_in_its_place() {
 fn who_is_met_under_one_and_the_other_gets_no_more_than_under_one() {
     let (limiter, clock) = full(|limiter| {
         let plain = limiter.limit("plan", in_a_word(5));
-        assert!(limiter.try_charge(&[plain.hit("ada")]).unwrap().granted());
+        assert!(limiter.try_charge(&[plain.hit("ada")]).unwrap().is_granted());
     });
     let (old, new) = (limiter.limit("plan", in_a_word(5)), limiter.limit("plan", in_a_cell(5)));
     let mut total = 1;
     for half_hours in 0..40_u64 {
         for limit in [&new, &old, &new] {
-            total += u64::from(limiter.try_charge(&[limit.hit("ada")]).unwrap().granted());
+            total += u64::from(limiter.try_charge(&[limit.hit("ada")]).unwrap().is_granted());
         }
         assert!(total <= 5 + half_hours / 2, "{total} after {half_hours} half hours");
         clock.advance(Duration::from_secs(1_800));
@@ -106,7 +106,7 @@ fn who_is_met_under_one_and_the_other_gets_no_more_than_under_one() {
 fn a_key_of_another_algorithm_starts_once() {
     let (limiter, clock) = full(|limiter| {
         let plain = limiter.limit("plan", in_a_word(3));
-        assert!(limiter.try_charge(&[plain.hit("ada").cost(3)]).unwrap().granted());
+        assert!(limiter.try_charge(&[plain.hit("ada").cost(3)]).unwrap().is_granted());
     });
 
     let log = limiter.limit("plan", Limit::sliding_window_log(3, Micros::DAY).unwrap());
@@ -118,5 +118,5 @@ fn a_key_of_another_algorithm_starts_once() {
         let _ = limiter.try_charge(&[more.hit(&key.to_le_bytes())]).unwrap();
     }
     let verdict = limiter.try_charge(&[log.hit("ada")]).unwrap();
-    assert!(!verdict.granted() && left(&limiter, &log, "ada") == 0, "{verdict:?}");
+    assert!(!verdict.is_granted() && left(&limiter, &log, "ada") == 0, "{verdict:?}");
 }

@@ -40,14 +40,14 @@ fn spent(correct_by: i64, then: &[(u64, bool)]) {
     let (limiter, clock) = with_clock();
     let limit = limiter.limit("minute", Limit::fixed_window(1, Window::Every(Micros::MINUTE)).unwrap());
     clock.advance(Duration::from_secs(20));
-    assert!(limiter.try_charge(&[limit.hit("ada")]).unwrap().granted());
+    assert!(limiter.try_charge(&[limit.hit("ada")]).unwrap().is_granted());
     clock.correct_wall_clock(correct_by * 1_000_000);
     let mut second = 20;
     for (at, granted) in then {
         clock.advance(Duration::from_secs(at - second));
         second = *at;
         let verdict = limiter.try_charge(&[limit.hit("ada")]).unwrap();
-        assert_eq!(verdict.granted(), *granted, "{correct_by} s, at {at} s");
+        assert_eq!(verdict.is_granted(), *granted, "{correct_by} s, at {at} s");
     }
 }
 
@@ -72,7 +72,7 @@ fn small_differences_are_not_corrections() {
         clock.correct_wall_clock(if step % 2 == 0 { 100_000 } else { -100_000 });
         clock.advance(Duration::from_secs(2));
         let verdict = limiter.try_charge(&[limit.hit(&format!("{step}"))]).unwrap();
-        let end = verdict.answers()[0].decision().reset_after.get() + clock.now().get();
+        let end = verdict.results()[0].decision().reset_after.get() + clock.now().get();
         assert_eq!(end % 60_000_000, 0, "a window of the wall clock");
     }
 }
@@ -85,11 +85,13 @@ fn limiters_may_share_a_clock() {
     let limit = Limit::gcra(1, 1, Micros::SECOND).unwrap();
     let (a, b) = (one.limit("a", limit), two.limit("a", limit));
     assert!(
-        one.try_charge(&[a.hit("k")]).unwrap().granted() && two.try_charge(&[b.hit("k")]).unwrap().granted()
+        one.try_charge(&[a.hit("k")]).unwrap().is_granted()
+            && two.try_charge(&[b.hit("k")]).unwrap().is_granted()
     );
     clock.advance(Duration::from_secs(1));
     assert!(
-        one.try_charge(&[a.hit("k")]).unwrap().granted() && two.try_charge(&[b.hit("k")]).unwrap().granted()
+        one.try_charge(&[a.hit("k")]).unwrap().is_granted()
+            && two.try_charge(&[b.hit("k")]).unwrap().is_granted()
     );
 }
 

@@ -6,7 +6,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tollgate::{AcquireError, BUDGET_BYTES_MIN, Busy, Limiter, Permit};
+use tollgate::{AcquireError, Busy, Limiter, MAX_MEMORY_BYTES_MIN, Permit};
 use tollgate_testing::random::Random;
 
 use crate::with_clock;
@@ -164,7 +164,7 @@ fn a_key_that_is_too_long_is_an_error_and_the_same_name_of_a_rate_is_another_cou
     assert_eq!(error, AcquireError::KeyTooLong { limit: "jobs".into(), bytes: 65_537 });
     let rate = limiter.limit("jobs", tollgate::Limit::token_bucket(1, 1, tollgate::Micros::SECOND).unwrap());
     let _permit = limit.try_acquire("ada").unwrap();
-    assert!(limiter.try_charge(&[rate.hit("ada")]).unwrap().granted());
+    assert!(limiter.try_charge(&[rate.hit("ada")]).unwrap().is_granted());
     limiter.try_reset(&rate, "ada").unwrap();
     assert_eq!(limit.in_flight("ada"), 1, "a reset does not touch permits");
 }
@@ -200,7 +200,7 @@ fn threads_never_have_more_than_the_limit_at_the_resource() {
 
 #[test]
 fn a_full_store_never_admits_more_than_the_limit_and_is_empty_afterwards() {
-    let limiter = Limiter::builder().budget(BUDGET_BYTES_MIN).build().unwrap();
+    let limiter = Limiter::builder().max_memory(MAX_MEMORY_BYTES_MIN).build().unwrap();
     let limit = limiter.concurrency("jobs", 2);
     let (mut held, mut overflowed, mut refused) = (Vec::new(), 0, 0);
     // Two rounds: in the second, keys from the first that found no room have some permits in the common count.
@@ -219,7 +219,7 @@ fn a_full_store_never_admits_more_than_the_limit_and_is_empty_afterwards() {
             // Some room comes.
             held.retain(|(key, permit)| key % 7 != 0 || permit.is_overflow());
         }
-        assert!(limiter.stats().bytes <= BUDGET_BYTES_MIN, "{}", limiter.stats().bytes);
+        assert!(limiter.stats().bytes <= MAX_MEMORY_BYTES_MIN, "{}", limiter.stats().bytes);
     }
     let mut counts: HashMap<u32, u32> = HashMap::new();
     held.iter().for_each(|(key, _)| *counts.entry(*key).or_default() += 1);

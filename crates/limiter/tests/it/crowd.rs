@@ -47,7 +47,7 @@ fn sixty_four_threads_on_a_cold_key_are_granted_exactly_fifty() {
         let named = limiter.limit("cold", limit);
         for run in 0..8 {
             let key = format!("key {run}");
-            let count = granted(64, |_| limiter.try_charge(&[named.hit(&key)]).unwrap().granted());
+            let count = granted(64, |_| limiter.try_charge(&[named.hit(&key)]).unwrap().is_granted());
             assert_eq!(count, 50, "{limit}");
         }
     }
@@ -63,7 +63,7 @@ fn batches_in_opposite_order_charge_all_or_none() {
             let (a, b) = (format!("a {run}"), format!("b {run}"));
             let count = granted(32, |thread| {
                 let hits = if thread % 2 == 0 { [&a, &b] } else { [&b, &a] };
-                limiter.try_charge(&hits.map(|key| named.hit(key))).unwrap().granted()
+                limiter.try_charge(&hits.map(|key| named.hit(key))).unwrap().is_granted()
             });
             assert_eq!(count, 50, "{limit}");
             let used = |key: &String| 50 - limiter.try_inspect(&named, key).unwrap().decision.remaining;
@@ -96,21 +96,22 @@ fn what_is_given_back_among_threads_is_given_back_once() {
                     if let Some(reservation) = reservation {
                         reservation.try_commit(1).unwrap();
                     }
-                    verdict.granted()
+                    verdict.is_granted()
                 }
                 2 => {
                     // Dropped, it is cancelled.
                     let _ = limiter.try_reserve(&[hit.estimate(2)], minute).unwrap();
                     false
                 }
-                _ => limiter.try_charge_up_to(&hit).unwrap().granted(),
+                _ => limiter.try_charge_up_to(&hit).unwrap().is_granted(),
             }
         });
         let used = || 50 - limiter.try_inspect(&named, "ada").unwrap().decision.remaining;
         assert_eq!(used(), kept as u64, "{limit}");
         // One reservation that all of them end: it is given back once.
         let reservation = limiter.try_reserve(&[hit.estimate(10)], minute).unwrap().1.unwrap();
-        let is_committed = |_| reservation.try_commit(4).unwrap().ended == tollgate::Ended::Committed(4);
+        let is_committed =
+            |_| reservation.try_commit(4).unwrap().ended == tollgate::ReservationOutcome::Committed(4);
         let ended = granted(16, is_committed);
         assert_eq!((ended, used()), (64, kept as u64 + 4), "{limit}");
     }
@@ -128,7 +129,7 @@ fn charges_are_not_lost_while_the_table_grows() {
             // Each thread goes round all keys from another place, four times.
             scope.spawn(move || {
                 let order = keys.iter().cycle().skip(start).take(4 * keys.len());
-                order.filter(|key| limiter.try_charge(&[named.hit(*key)]).unwrap().granted()).count()
+                order.filter(|key| limiter.try_charge(&[named.hit(*key)]).unwrap().is_granted()).count()
             })
         };
         let running: Vec<_> = [0, 5_000, 10_000, 15_000].map(run).into();
@@ -177,8 +178,8 @@ fn no_interval_admits_more_than_the_bound() {
                     for operation in 0..OPERATIONS {
                         let which = (thread + operation) % named.len();
                         let verdict = limiter.try_charge(&[named[which].hit("few")]).unwrap();
-                        if verdict.granted() {
-                            log.push((which, (verdict.answers()[0].decision().at.get(), 1)));
+                        if verdict.is_granted() {
+                            log.push((which, (verdict.results()[0].decision().at.get(), 1)));
                         }
                     }
                     log

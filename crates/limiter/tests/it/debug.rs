@@ -9,7 +9,7 @@ fn a_limiter_is_debugged_in_one_line() {
     let (limiter, _clock) = with_clock();
     let limit = limiter.limit("logins", Limit::per_second(1).burst(3).unwrap());
     for key in 0..1_000 {
-        assert!(limit.try_check(key).unwrap().granted());
+        assert!(limit.try_check(key).unwrap().is_granted());
     }
     let shown = format!("{limiter:?}");
     assert!(shown.starts_with("Limiter { limits: 1, keys: 1000, bytes: "), "{shown}");

@@ -1,7 +1,7 @@
 //! Wrong questions get a sentence and charge nothing; extreme ones get an answer.
 
 use tollgate::{
-    BUDGET_BYTES_MIN, BuildError, HITS_MAX, Hit, KEY_BYTES_MAX, Limit, Limiter, Micros, NotAnId,
+    BuildError, HITS_MAX, Hit, KEY_BYTES_MAX, Limit, Limiter, MAX_MEMORY_BYTES_MIN, Micros, ParseIdError,
     ReservationError, ReservationId, Retry,
 };
 
@@ -34,24 +34,27 @@ fn wrong_questions_are_told_so_and_charge_nothing() {
     assert!(
         limiter.try_charge_each(&[good, foreign.hit("ada")], |_, _| panic!("nothing is charged")).is_err()
     );
-    assert!(limiter.try_charge(&[good]).unwrap().granted(), "nothing was charged");
-    assert!(limiter.try_charge(&[limit.hit(&long[1..])]).unwrap().granted(), "the longest key there may be");
+    assert!(limiter.try_charge(&[good]).unwrap().is_granted(), "nothing was charged");
+    assert!(
+        limiter.try_charge(&[limit.hit(&long[1..])]).unwrap().is_granted(),
+        "the longest key there may be"
+    );
 }
 
 #[test]
 fn a_budget_below_the_minimum_is_an_error_that_states_the_minimum() {
-    for bytes in [0, 1, 1 << 20, BUDGET_BYTES_MIN - 1] {
-        let error = Limiter::builder().budget(bytes).build().map(|_| ()).unwrap_err();
+    for bytes in [0, 1, 1 << 20, MAX_MEMORY_BYTES_MIN - 1] {
+        let error = Limiter::builder().max_memory(bytes).build().map(|_| ()).unwrap_err();
         assert_eq!(error, BuildError::BudgetTooSmall { bytes });
         let sentence = error.to_string();
         assert!(
             sentence.contains(&bytes.to_string()) && sentence.contains("at least 4194304 bytes (4 MiB)"),
             "{sentence}"
         );
-        let restored = Limiter::builder().budget(bytes).restore("no-such-file".as_ref()).map(|_| ());
+        let restored = Limiter::builder().max_memory(bytes).restore("no-such-file".as_ref()).map(|_| ());
         assert_eq!(restored.unwrap_err(), BuildError::BudgetTooSmall { bytes });
     }
-    assert!(Limiter::builder().budget(BUDGET_BYTES_MIN).build().is_ok());
+    assert!(Limiter::builder().max_memory(MAX_MEMORY_BYTES_MIN).build().is_ok());
 }
 
 #[test]
@@ -67,17 +70,17 @@ fn extreme_questions_get_an_answer() {
     for limit in limits.map(Result::unwrap) {
         let named = limiter.limit(&limit.to_string(), limit);
         let never = limiter.try_charge(&[named.hit("ada").cost(u64::MAX)]).unwrap();
-        assert_eq!((never.granted(), never.retry()), (false, Some(Retry::Never)), "{limit}");
+        assert_eq!((never.is_granted(), never.retry()), (false, Some(Retry::Never)), "{limit}");
         let all = limiter.try_charge(&[named.hit("ada").cost(limit.capacity())]).unwrap();
-        assert!(all.granted(), "{limit}");
-        assert!(!limiter.try_charge(&[named.hit("ada")]).unwrap().granted(), "{limit}");
+        assert!(all.is_granted(), "{limit}");
+        assert!(!limiter.try_charge(&[named.hit("ada")]).unwrap().is_granted(), "{limit}");
     }
     // Time stands still in the year 2112, and before 1970 there is none.
     clock.set(Micros::new(u64::MAX));
     let named = limiter.limit("late", Limit::gcra(1, 1, Micros::SECOND).unwrap());
-    assert!(limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
-    assert!(!limiter.try_charge(&[named.hit("ada")]).unwrap().granted());
-    assert!(limiter.try_charge(&[]).unwrap().granted(), "no hit, nothing to refuse");
+    assert!(limiter.try_charge(&[named.hit("ada")]).unwrap().is_granted());
+    assert!(!limiter.try_charge(&[named.hit("ada")]).unwrap().is_granted());
+    assert!(limiter.try_charge(&[]).unwrap().is_granted(), "no hit, nothing to refuse");
 }
 
 #[test]
@@ -85,9 +88,9 @@ fn a_reservation_has_a_name_of_32_digits() {
     let id: ReservationId = "0123456789abcdef0123456789abcdef".parse().unwrap();
     assert_eq!(id.to_string(), "0123456789abcdef0123456789abcdef");
     for wrong in ["", "0123", "+123456789abcdef0123456789abcdef", "0123456789ABCDEF0123456789abcdef"] {
-        assert_eq!(wrong.parse::<ReservationId>(), Err(NotAnId), "{wrong}");
+        assert_eq!(wrong.parse::<ReservationId>(), Err(ParseIdError), "{wrong}");
     }
-    assert_eq!(NotAnId.to_string(), "a reservation ID has 32 lower-case hexadecimal digits");
+    assert_eq!(ParseIdError.to_string(), "a reservation ID has 32 lower-case hexadecimal digits");
     let (limiter, _clock) = with_clock();
     assert_eq!(limiter.try_commit(id, 1), Err(ReservationError::Gone));
     assert_eq!(

@@ -11,7 +11,7 @@ const FLOOD: usize = 400_000;
 
 fn small() -> (Limiter, ManualClock) {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
-    (Limiter::builder().clock(clock.clock()).budget(BUDGET).build().unwrap(), clock)
+    (Limiter::builder().clock(clock.clock()).max_memory(BUDGET).build().unwrap(), clock)
 }
 
 /// Limits of every kind of state, a burst of three that lasts.
@@ -32,33 +32,34 @@ fn under_a_flood_known_keys_go_on_and_nobody_gets_around_the_limit() {
         let named = limiter.limit("flooded", limit);
         let charge = |key: &str| limiter.try_charge(&[named.hit(key)]).unwrap();
         // One key that is refused, one that has used a little.
-        assert!((0..1_000).any(|_| !charge("refused").granted()), "it is refused in the end");
-        assert!(charge("honest").granted());
+        assert!((0..1_000).any(|_| !charge("refused").is_granted()), "it is refused in the end");
+        assert!(charge("honest").is_granted());
         let mut granted = 0_usize;
         for key in 0..FLOOD {
             let verdict = charge(&format!("flood {key}"));
-            granted += usize::from(verdict.granted());
+            granted += usize::from(verdict.is_granted());
             assert!(limiter.stats().bytes <= BUDGET, "{limit}: {:?}", limiter.stats());
         }
         let stats = limiter.stats();
         assert!(stats.overflowed > 0 && granted < FLOOD, "{limit}: it was a flood, {stats:?}");
-        assert!(!charge("refused").granted(), "{limit}: refused stays refused");
+        assert!(!charge("refused").is_granted(), "{limit}: refused stays refused");
         let honest = charge("honest");
-        assert!(honest.granted() && !honest.shared() && honest.remaining() == Some(1), "{limit}");
+        assert!(honest.is_granted() && !honest.is_overflow() && honest.remaining() == Some(1), "{limit}");
         // A new key shares what is left for new keys: nothing, by now. It is a refusal like any other.
-        let new = (0..100).map(|key| charge(&format!("new {key}"))).find(tollgate::Verdict::shared);
+        let new = (0..100).map(|key| charge(&format!("new {key}"))).find(tollgate::Verdict::is_overflow);
         let Some(new) = new else { panic!("{limit}: there is room, {:?}", limiter.stats()) };
-        assert!(!new.granted() && new.retry().is_some(), "{limit}");
+        assert!(!new.is_granted() && new.retry().is_some(), "{limit}");
         // No key of the flood gets more than its three, wherever it is counted.
-        let most =
-            (0..2_000).map(|key| (0..5).filter(|_| charge(&format!("flood {key}")).granted()).count()).max();
+        let most = (0..2_000)
+            .map(|key| (0..5).filter(|_| charge(&format!("flood {key}")).is_granted()).count())
+            .max();
         assert!(most <= Some(2), "{limit}: {most:?} and one before");
         // When the flood has drained there is room again for everybody.
         clock.advance(Duration::from_secs(5 * 3_600));
-        let room = (0..1_000).filter(|key| charge(&format!("later {key}")).granted()).count();
+        let room = (0..1_000).filter(|key| charge(&format!("later {key}")).is_granted()).count();
         assert_eq!(room, 1_000, "{limit}");
         let last = charge("later still");
-        assert!(last.granted() && !last.shared(), "{limit}");
+        assert!(last.is_granted() && !last.is_overflow(), "{limit}");
     }
 }
 
@@ -74,9 +75,9 @@ fn a_key_is_not_granted_again_when_there_is_room_for_it() {
     }
     let keys: Vec<String> = (0..200).map(|key| format!("late {key}")).collect();
     let three =
-        |key: &String| (0..3).filter(|_| limiter.try_charge(&[long.hit(key)]).unwrap().granted()).count();
+        |key: &String| (0..3).filter(|_| limiter.try_charge(&[long.hit(key)]).unwrap().is_granted()).count();
     let mut granted: Vec<usize> = keys.iter().map(three).collect();
-    assert!(limiter.try_peek(&[long.hit(&keys[199])]).unwrap().shared(), "there was no room for it");
+    assert!(limiter.try_peek(&[long.hit(&keys[199])]).unwrap().is_overflow(), "there was no room for it");
     clock.advance(Duration::from_secs(4));
     for (key, granted) in keys.iter().zip(&mut granted) {
         *granted += three(key);
@@ -100,13 +101,13 @@ fn batches_without_room_are_all_or_none() {
         for _ in 0..3 {
             for (position, hit) in hits.iter().enumerate() {
                 let both = [hits[0], *hit];
-                granted[position] += usize::from(limiter.try_charge(&both).unwrap().granted());
+                granted[position] += usize::from(limiter.try_charge(&both).unwrap().is_granted());
             }
         }
         // The first key is in all of them.
         assert!(granted.iter().sum::<usize>() <= 3, "{limit}: {granted:?}");
         let verdict = limiter.try_charge(&hits).unwrap();
-        assert!(!verdict.granted() && verdict.answers().len() == 32, "{limit}");
+        assert!(!verdict.is_granted() && verdict.results().len() == 32, "{limit}");
     }
 }
 
@@ -123,20 +124,21 @@ fn late_costs_of_keys_without_room_are_charged() {
         let tokens = limiter.limit("tokens", limit);
         let left = |key: &str| limiter.try_peek(&[tokens.hit(key)]).unwrap().remaining().unwrap();
         let new = (0..1_000).map(|key| format!("new {key}"));
-        let key = new.into_iter().find(|key| limiter.try_peek(&[tokens.hit(key)]).unwrap().shared()).unwrap();
+        let key =
+            new.into_iter().find(|key| limiter.try_peek(&[tokens.hit(key)]).unwrap().is_overflow()).unwrap();
         let before = left(&key);
         let (verdict, id) =
             limiter.try_reserve(&[tokens.hit(&key).estimate(1)], Duration::from_secs(60)).unwrap();
-        assert!(verdict.granted() && verdict.shared(), "{limit}");
+        assert!(verdict.is_granted() && verdict.is_overflow(), "{limit}");
         id.unwrap().try_commit(60).unwrap();
         assert_eq!(left(&key), before - 60, "{limit}");
         // By a receipt as well; but what was charged to others too is not given back.
         let (verdict, receipt) = limiter.try_charge_for_receipt(&[tokens.hit(&key)]).unwrap();
-        assert!(verdict.granted() && verdict.shared(), "{limit}");
+        assert!(verdict.is_granted() && verdict.is_overflow(), "{limit}");
         limiter.try_settle(receipt.unwrap(), 30).unwrap();
         assert_eq!(left(&key), before - 90, "{limit}");
         let (verdict, receipt) = limiter.try_charge_for_receipt(&[tokens.hit(&key).cost(5)]).unwrap();
-        assert!(verdict.granted(), "{limit}");
+        assert!(verdict.is_granted(), "{limit}");
         limiter.try_refund(receipt.unwrap()).unwrap();
         assert_eq!(left(&key), before - 95, "{limit}");
     }
@@ -150,9 +152,9 @@ fn an_event_says_that_a_key_found_no_room() {
     let shared = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&shared);
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
-    let builder = Limiter::builder().clock(clock.clock()).budget(BUDGET);
-    let builder = builder.listen(move |event| {
-        count.fetch_add(u64::from(event.verdict.shared()), Ordering::Relaxed);
+    let builder = Limiter::builder().clock(clock.clock()).max_memory(BUDGET);
+    let builder = builder.on_event(move |event| {
+        count.fetch_add(u64::from(event.verdict.is_overflow()), Ordering::Relaxed);
     });
     let limiter = builder.build().unwrap();
     let named = limiter.limit("flooded", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
@@ -172,11 +174,11 @@ fn long_lists_stay_within_the_budget() {
     for _ in 0..20_000 {
         clock.advance(Duration::from_micros(7));
         for key in &keys {
-            assert!(limiter.try_charge(&[named.hit(key)]).unwrap().granted());
+            assert!(limiter.try_charge(&[named.hit(key)]).unwrap().is_granted());
         }
     }
     assert!(limiter.stats().bytes <= BUDGET, "{:?}", limiter.stats());
-    assert!(keys.iter().all(|key| !limiter.try_charge(&[named.hit(key)]).unwrap().granted()));
+    assert!(keys.iter().all(|key| !limiter.try_charge(&[named.hit(key)]).unwrap().is_granted()));
     clock.advance(Duration::from_secs(61));
-    assert!(keys.iter().all(|key| limiter.try_charge(&[named.hit(key).cost(20_000)]).unwrap().granted()));
+    assert!(keys.iter().all(|key| limiter.try_charge(&[named.hit(key).cost(20_000)]).unwrap().is_granted()));
 }

@@ -9,14 +9,14 @@ const BUDGET: usize = 4 << 20;
 
 fn small() -> (Limiter, ManualClock) {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
-    (Limiter::builder().clock(clock.clock()).budget(BUDGET).build().unwrap(), clock)
+    (Limiter::builder().clock(clock.clock()).max_memory(BUDGET).build().unwrap(), clock)
 }
 
 /// Charges new keys until there is no room for one. Returns how many had room.
 fn fill(limiter: &Limiter, limits: &[&NamedLimit]) -> usize {
     let is_known = |key: &usize| {
         let name = format!("filling {key}");
-        limits.iter().all(|limit| !limiter.try_charge(&[limit.hit(&name)]).unwrap().shared())
+        limits.iter().all(|limit| !limiter.try_charge(&[limit.hit(&name)]).unwrap().is_overflow())
     };
     (0..1_000_000).take_while(is_known).count()
 }
@@ -28,17 +28,17 @@ fn a_list_that_is_over_is_counted_off_once() {
     let log = limiter.limit("x", Limit::sliding_window_log(3, Micros::SECOND).unwrap());
     let bucket = limiter.limit("x", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
     let before = limiter.stats().bytes;
-    assert!(limiter.try_charge(&[log.hit("first")]).unwrap().granted());
+    assert!(limiter.try_charge(&[log.hit("first")]).unwrap().is_granted());
     clock.advance(Duration::from_secs(2));
-    assert!(limiter.try_charge(&[bucket.hit("first")]).unwrap().granted());
+    assert!(limiter.try_charge(&[bucket.hit("first")]).unwrap().is_granted());
     let without_lists = limiter.stats().bytes;
     assert!(without_lists > before, "cells are made many at a time, and kept");
     for key in 0..100 {
         let key = key.to_string();
-        assert!(limiter.try_charge(&[log.hit(&key)]).unwrap().granted());
+        assert!(limiter.try_charge(&[log.hit(&key)]).unwrap().is_granted());
         assert!(limiter.stats().bytes > without_lists);
         clock.advance(Duration::from_secs(2));
-        assert!(limiter.try_charge(&[bucket.hit(&key)]).unwrap().granted());
+        assert!(limiter.try_charge(&[bucket.hit(&key)]).unwrap().is_granted());
         assert_eq!(limiter.stats().bytes, without_lists);
     }
 }
@@ -52,7 +52,7 @@ fn cells_that_are_not_needed_any_more_are_used_again_wherever_they_are() {
     let pairs = fill(&limiter, &[&short, &long]);
     assert!(pairs > 5_000, "{pairs}");
     clock.advance(Duration::from_secs(2));
-    let shared = |key: &usize| limiter.try_charge(&[long.hit(&format!("late {key}"))]).unwrap().shared();
+    let shared = |key: &usize| limiter.try_charge(&[long.hit(&format!("late {key}"))]).unwrap().is_overflow();
     let without_room = (0..pairs * 9 / 10).filter(shared).count();
     // Each looks through a few lines, so that one in many may have bad luck.
     assert!(
@@ -68,7 +68,7 @@ fn cells_that_are_not_needed_any_more_are_used_again_wherever_they_are() {
 fn a_shadow_limit_without_room_stops_nobody() {
     let (limiter, _clock) = small();
     let known = limiter.limit("known", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
-    assert!(limiter.try_charge(&[known.hit("ada")]).unwrap().granted());
+    assert!(limiter.try_charge(&[known.hit("ada")]).unwrap().is_granted());
     let filling = limiter.limit("filling", Limit::fixed_window(3, Window::Every(Micros::DAY)).unwrap());
     fill(&limiter, &[&filling]);
     // Limits that take all that can be had in common.
@@ -84,16 +84,16 @@ fn a_shadow_limit_without_room_stops_nobody() {
     for hits in [&[ada, shadow][..], &[shadow, ada], &[shadow, ada, shadow]] {
         let before = limiter.try_inspect(&known, "ada").unwrap().decision.remaining;
         for verdict in [limiter.try_peek(hits).unwrap(), limiter.try_charge(hits).unwrap()] {
-            assert!(verdict.granted() && verdict.degraded() && verdict.answers().len() == hits.len());
-            let sources = verdict.answers().iter().map(tollgate::Answer::source);
+            assert!(verdict.is_granted() && verdict.is_degraded() && verdict.results().len() == hits.len());
+            let sources = verdict.results().iter().map(tollgate::HitResult::source);
             let nothing = sources.filter(|source| *source == Source::Nothing).count();
             assert_eq!(nothing, hits.len() - 1);
         }
         assert_eq!(limiter.try_inspect(&known, "ada").unwrap().decision.remaining + 1, before);
         limiter.try_reset(&known, "ada").unwrap();
     }
-    assert!(limiter.try_charge(&[shadow]).unwrap().granted());
-    assert!(limiter.try_charge_up_to(&shadow).unwrap().granted());
+    assert!(limiter.try_charge(&[shadow]).unwrap().is_granted());
+    assert!(limiter.try_charge_up_to(&shadow).unwrap().is_granted());
     let enforced = limiter.try_charge(&[ada, roomless.hit("bob")]).unwrap();
     assert_eq!(enforced.kind(), Kind::Unavailable(Unavailable::NoRoom), "one that counts cannot be told");
 }
@@ -109,7 +109,7 @@ fn a_store_without_room_takes_nine_tenths_of_what_it_can_fill_and_a_half_full_on
     for (name, numbers) in limits {
         for budget in [4 << 20, 9 << 20, 32 << 20] {
             let clock = Clock::manual(Micros::from_secs(1_763_208_000));
-            let limiter = Limiter::builder().clock(clock.clock()).budget(budget).build().unwrap();
+            let limiter = Limiter::builder().clock(clock.clock()).max_memory(budget).build().unwrap();
             let limit = limiter.limit(name, numbers.unwrap());
             let part = || {
                 let stats = limiter.stats();
@@ -119,7 +119,7 @@ fn a_store_without_room_takes_nine_tenths_of_what_it_can_fill_and_a_half_full_on
             // The part at each number of keys.
             let mut parts = Vec::new();
             for key in 0..10_000_000_u32 {
-                if limiter.try_charge(&[limit.hit(&key.to_le_bytes())]).unwrap().shared() {
+                if limiter.try_charge(&[limit.hit(&key.to_le_bytes())]).unwrap().is_overflow() {
                     break;
                 }
                 parts.push(part());

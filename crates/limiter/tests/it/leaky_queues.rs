@@ -139,7 +139,8 @@ fn random_requests_leave_in_order_and_never_too_early() {
 #[test]
 fn schedules_that_are_over_take_no_memory_and_too_many_are_refused() {
     let clock = tollgate::Clock::manual(Micros::from_secs(1_763_208_000));
-    let limiter = Limiter::builder().budget(tollgate::BUDGET_BYTES_MIN).clock(clock.clock()).build().unwrap();
+    let limiter =
+        Limiter::builder().max_memory(tollgate::MAX_MEMORY_BYTES_MIN).clock(clock.clock()).build().unwrap();
     let queue = limiter.leaky_queue("mails", Quota::new(4, 1, Micros::SECOND).unwrap());
     let enter = |key: u32| {
         let queue = queue.clone();

@@ -22,7 +22,7 @@ fn a_refund_gives_back_what_has_not_drained() {
     limiter.try_refund(receipt.unwrap()).unwrap();
     assert_eq!((left(&limiter, &bucket), left(&limiter, &window)), (10, 10));
     let (refused, receipt) = limiter.try_charge_for_receipt(&[bucket.hit("ada").cost(11)]).unwrap();
-    assert!(!refused.granted() && receipt.is_none(), "nothing was charged");
+    assert!(!refused.is_granted() && receipt.is_none(), "nothing was charged");
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn the_reset_of_one_key_leaves_the_receipts_of_others_good() {
         // The same for a key that is met under other numbers.
         let (ada, grace) = (take("ada"), take("grace"));
         let other = limiter.limit(named.name(), Limit::token_bucket(10, 1_000, Micros::SECOND).unwrap());
-        assert!(limiter.try_charge(&[other.hit("ada").cost(0)]).unwrap().granted());
-        assert!(limiter.try_charge(&[named.hit("ada").cost(0)]).unwrap().granted());
+        assert!(limiter.try_charge(&[other.hit("ada").cost(0)]).unwrap().is_granted());
+        assert!(limiter.try_charge(&[named.hit("ada").cost(0)]).unwrap().is_granted());
         assert_eq!(grace.try_commit(1).unwrap().adjustment.refunded, 4, "{limit}");
         assert_eq!(ada.try_commit(1).unwrap().adjustment.refunded, 0, "{limit}: other numbers");
     }

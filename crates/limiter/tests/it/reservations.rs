@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use tollgate::{
-    Clock, Closed, Ended, Kind, Limit, Limiter, Micros, Reservation, ReservationError, Unavailable, Verdict,
+    Clock, ClosedReservation, Kind, Limit, Limiter, Micros, Reservation, ReservationError,
+    ReservationOutcome, Unavailable, Verdict,
 };
 
 use crate::with_clock;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-fn ended(closed: Result<Closed, ReservationError>) -> Result<Ended, ReservationError> {
+fn ended(
+    closed: Result<ClosedReservation, ReservationError>,
+) -> Result<ReservationOutcome, ReservationError> {
     closed.map(|closed| closed.ended)
 }
 
@@ -31,10 +34,14 @@ fn a_reservation_is_committed_with_what_it_came_to() {
     assert_eq!(left(), (9, 500));
     // It takes twenty seconds, in which twenty drain: as if 100 had been charged to begin with.
     clock.advance(Duration::from_secs(20));
-    assert_eq!(ended(limiter.try_commit(id, 100)), Ok(Ended::Committed(100)));
+    assert_eq!(ended(limiter.try_commit(id, 100)), Ok(ReservationOutcome::Committed(100)));
     assert_eq!(left(), (9, 920));
-    assert_eq!(ended(limiter.try_commit(id, 7)), Ok(Ended::Committed(100)), "once more changes nothing");
-    assert_eq!(limiter.try_cancel(id), Err(ReservationError::Ended(Ended::Committed(100))));
+    assert_eq!(
+        ended(limiter.try_commit(id, 7)),
+        Ok(ReservationOutcome::Committed(100)),
+        "once more changes nothing"
+    );
+    assert_eq!(limiter.try_cancel(id), Err(ReservationError::Ended(ReservationOutcome::Committed(100))));
     assert_eq!(left(), (9, 920));
     // More than was reserved is charged on top, by at most one capacity.
     let id = reserve(0);
@@ -57,17 +64,21 @@ fn a_reservation_is_cancelled_or_expires() {
     let id_of = |reserved: (Verdict, Option<Reservation>)| reserved.1.map(Reservation::into_id);
     let cancelled = id_of(reserve()).unwrap();
     assert_eq!(left(), 6);
-    assert_eq!(ended(limiter.try_cancel(cancelled)), Ok(Ended::Cancelled));
-    assert_eq!(ended(limiter.try_cancel(cancelled)), Ok(Ended::Cancelled), "once more changes nothing");
+    assert_eq!(ended(limiter.try_cancel(cancelled)), Ok(ReservationOutcome::Cancelled));
+    assert_eq!(
+        ended(limiter.try_cancel(cancelled)),
+        Ok(ReservationOutcome::Cancelled),
+        "once more changes nothing"
+    );
     assert_eq!(left(), 10);
-    assert_eq!(limiter.try_commit(cancelled, 4), Err(ReservationError::Ended(Ended::Cancelled)));
+    assert_eq!(limiter.try_commit(cancelled, 4), Err(ReservationError::Ended(ReservationOutcome::Cancelled)));
 
     let expired = id_of(reserve()).unwrap();
     clock.advance(MINUTE);
     assert_eq!(limiter.try_cancel(expired), Err(ReservationError::Gone));
     assert_eq!(left(), 6, "what was charged stays charged");
     let (refused, none) = limiter.try_reserve(&[limit.hit("ada").cost(7)], MINUTE).unwrap();
-    assert!(!refused.granted() && none.is_none());
+    assert!(!refused.is_granted() && none.is_none());
     assert_ne!(id_of(reserve()), id_of(reserve()));
 }
 
@@ -86,7 +97,7 @@ fn there_are_only_so_many_reservations_at_once() {
     let kept = reserve().1.map(Reservation::into_id);
     assert!(kept.is_some(), "one has ended");
     clock.advance(MINUTE);
-    assert!(reserve().0.granted(), "all have expired");
+    assert!(reserve().0.is_granted(), "all have expired");
 }
 
 /// Reservations that were abandoned give their places back when they expire, however many others ended before them.
@@ -122,17 +133,18 @@ fn any_number_of_reservations_may_have_ended() {
     let ids: Vec<_> = (0..100)
         .map(|_| {
             let id = reserve().1.expect("one is open, and two may be").into_id();
-            assert_eq!(ended(limiter.try_commit(id, 2)), Ok(Ended::Committed(2)));
+            assert_eq!(ended(limiter.try_commit(id, 2)), Ok(ReservationOutcome::Committed(2)));
             id
         })
         .collect();
     for (place, id) in ids.into_iter().enumerate() {
         let again = ended(limiter.try_commit(id, 3));
         // Of 30 that is remembered: fifteen times as many as may be open.
-        let expected = if place < 70 { Err(ReservationError::Gone) } else { Ok(Ended::Committed(2)) };
+        let expected =
+            if place < 70 { Err(ReservationError::Gone) } else { Ok(ReservationOutcome::Committed(2)) };
         assert_eq!(again, expected, "{place}");
     }
-    assert_eq!(ended(limiter.try_cancel(held)), Ok(Ended::Cancelled));
+    assert_eq!(ended(limiter.try_cancel(held)), Ok(ReservationOutcome::Cancelled));
     assert_eq!(limiter.try_inspect(&limit, "ada").unwrap().decision.remaining, 800);
     // Two are as many as may be open, however many have ended.
     let (first, second, third) = (reserve().1, reserve().1, reserve());
@@ -151,16 +163,16 @@ fn whoever_drops_a_reservation_cancels_it() {
     assert_eq!(left(), 6);
     drop(reservation);
     assert_eq!(left(), 10);
-    assert_eq!(limiter.try_commit(id, 4), Err(ReservationError::Ended(Ended::Cancelled)));
+    assert_eq!(limiter.try_commit(id, 4), Err(ReservationError::Ended(ReservationOutcome::Cancelled)));
 
     let committed = reserve();
-    assert_eq!(ended(committed.try_commit(3)), Ok(Ended::Committed(3)));
+    assert_eq!(ended(committed.try_commit(3)), Ok(ReservationOutcome::Committed(3)));
     drop(committed);
     assert_eq!(left(), 7, "what is committed stays charged");
 
     let id = reserve().into_id();
     assert_eq!(left(), 3, "nobody guards it any more");
-    assert_eq!(ended(limiter.try_commit(id, 1)), Ok(Ended::Committed(1)));
+    assert_eq!(ended(limiter.try_commit(id, 1)), Ok(ReservationOutcome::Committed(1)));
     assert_eq!(left(), 6);
 }
 
@@ -170,7 +182,7 @@ fn the_end_of_a_reservation_says_what_it_gave_back_or_charged() {
     let limit = limiter.limit("limit", Limit::token_bucket(10, 1, Micros::SECOND).unwrap());
     let reserve =
         |guess| limiter.try_reserve(&[limit.hit("ada").estimate(guess)], MINUTE).unwrap().1.unwrap();
-    let came_to = |closed: Result<Closed, ReservationError>| {
+    let came_to = |closed: Result<ClosedReservation, ReservationError>| {
         let adjustment = closed.unwrap().adjustment;
         (adjustment.refunded, adjustment.charged, adjustment.unsettled)
     };

@@ -33,13 +33,13 @@ const START: Micros = Micros::from_secs(1_763_208_000);
 fn used(vouched: bool) -> (Limiter, tollgate::ManualClock) {
     let clock = Clock::manual(START);
     let builder = Limiter::builder().clock(clock.clock());
-    let builder = if vouched { builder.keys_are_vouched_for() } else { builder };
+    let builder = if vouched { builder.trusted_keys() } else { builder };
     let limiter = builder.build().unwrap();
     for limit in limits(&limiter) {
         for key in 0..300_u64 {
             clock.advance(Duration::from_millis(1));
             let bytes = key.to_le_bytes();
-            assert!(limiter.try_charge(&[limit.hit(&bytes).cost(key % 9 + 1)]).unwrap().granted());
+            assert!(limiter.try_charge(&[limit.hit(&bytes).cost(key % 9 + 1)]).unwrap().is_granted());
         }
     }
     (limiter, clock)
@@ -126,11 +126,11 @@ fn keys_for_which_there_is_no_room_are_counted() {
     let limiter = Limiter::builder().clock(clock.clock()).build().unwrap();
     let named = limiter.limit("many", Limit::gcra(3, 1, Micros::DAY).unwrap());
     for key in 0..300_000_u32 {
-        assert!(limiter.try_charge(&[named.hit(&key.to_le_bytes())]).unwrap().granted());
+        assert!(limiter.try_charge(&[named.hit(&key.to_le_bytes())]).unwrap().is_granted());
     }
     let file = folder.join("store");
     assert_eq!(limiter.save(&file).unwrap(), 300_000);
-    let (_, result) = Limiter::builder().clock(clock.clock()).budget(4 << 20).restore(&file).unwrap();
+    let (_, result) = Limiter::builder().clock(clock.clock()).max_memory(4 << 20).restore(&file).unwrap();
     let said = result.unwrap_err().to_string();
     assert!(
         said.ends_with("keys did not fit in the memory budget and start afresh: raise the budget"),
@@ -147,7 +147,7 @@ fn what_new_keys_have_spent_in_common_is_read_back() {
     let folder = folder("common");
     let file = folder.join("store");
     let clock = Clock::manual(START);
-    let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().unwrap();
+    let limiter = Limiter::builder().clock(clock.clock()).max_memory(4 << 20).build().unwrap();
     let flood = limiter.limit("flood", Limit::gcra(3, 1, Micros::DAY).unwrap());
     for key in 0..300_000_u32 {
         let _ = limiter.try_charge(&[flood.hit(&key.to_le_bytes())]).unwrap();
@@ -166,7 +166,7 @@ fn what_new_keys_have_spent_in_common_is_read_back() {
     for (number, limit) in (0..).zip(limits(&limiter)) {
         for key in keys {
             let verdict = limiter.try_charge(&[limit.hit(key).cost(1 + number % 4)]).unwrap();
-            assert!(verdict.granted() && verdict.shared(), "{limit:?}");
+            assert!(verdict.is_granted() && verdict.is_overflow(), "{limit:?}");
         }
     }
     let left = |limiter: &Limiter| {
@@ -177,7 +177,7 @@ fn what_new_keys_have_spent_in_common_is_read_back() {
     clock.advance(Duration::from_secs(100));
     // As full as it was; and with room for everybody, where nobody starts better than that.
     for budget in [4 << 20, 64 << 20] {
-        let builder = Limiter::builder().clock(clock.clock()).budget(budget);
+        let builder = Limiter::builder().clock(clock.clock()).max_memory(budget);
         let (restored, result) = builder.restore(&file).unwrap();
         assert!(result.is_ok() || budget == 4 << 20, "{result:?}");
         assert_eq!(left(&restored), left(&limiter), "{budget}");
@@ -192,30 +192,30 @@ fn after_a_clock_that_was_set_back_nobody_without_room_is_locked_out() {
     let folder = folder("common back");
     let file = folder.join("store");
     let clock = Clock::manual(START);
-    let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().unwrap();
+    let limiter = Limiter::builder().clock(clock.clock()).max_memory(4 << 20).build().unwrap();
     let known = limiter.limit("known", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
-    assert!(limiter.try_charge(&[known.hit("ada").cost(3)]).unwrap().granted());
+    assert!(limiter.try_charge(&[known.hit("ada").cost(3)]).unwrap().is_granted());
     let flood = limiter.limit("flood", Limit::gcra(3, 1, Micros::DAY).unwrap());
     for key in 0..300_000_u32 {
         let _ = limiter.try_charge(&[flood.hit(&key.to_le_bytes())]).unwrap();
     }
     let quick = limiter.limit("quick", Limit::token_bucket(3, 1, Micros::SECOND).unwrap());
     let verdict = limiter.try_charge(&[quick.hit("new").cost(3)]).unwrap();
-    assert!(verdict.granted() && verdict.shared(), "there is no room for it");
+    assert!(verdict.is_granted() && verdict.is_overflow(), "there is no room for it");
     limiter.save(&file).unwrap();
     let earlier = Clock::manual(Micros::from_secs(1_763_208_000 - 86_400));
-    let builder = Limiter::builder().clock(earlier.clock()).budget(4 << 20);
+    let builder = Limiter::builder().clock(earlier.clock()).max_memory(4 << 20);
     let (restored, _) = builder.restore(&file).unwrap();
     let known = restored.limit("known", Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
     let quick = restored.limit("quick", Limit::token_bucket(3, 1, Micros::SECOND).unwrap());
     let both = [known.hit("ada"), quick.hit("new")];
-    assert!(!restored.try_charge(&both).unwrap().granted(), "the known one owes what it owed");
+    assert!(!restored.try_charge(&both).unwrap().is_granted(), "the known one owes what it owed");
     // Three seconds are what it takes at the most, whatever the clock was.
     earlier.advance(Duration::from_secs(4));
-    assert!(restored.try_charge(&[quick.hit("new").cost(3)]).unwrap().granted());
-    assert!(!restored.try_charge(&[known.hit("ada")]).unwrap().granted());
+    assert!(restored.try_charge(&[quick.hit("new").cost(3)]).unwrap().is_granted());
+    assert!(!restored.try_charge(&[known.hit("ada")]).unwrap().is_granted());
     earlier.advance(Duration::from_secs(3_600));
-    assert!(restored.try_charge(&[known.hit("ada")]).unwrap().granted());
+    assert!(restored.try_charge(&[known.hit("ada")]).unwrap().is_granted());
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_store_is_written_beside_and_only_its_owner_may_read_it() {
     let mut opened = fs::File::open(&file).unwrap();
     assert_eq!(opened.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let more = limiter.limit("more", Limit::gcra(3, 1, Micros::DAY).unwrap());
-    assert!(limiter.try_charge(&[more.hit("ada")]).unwrap().granted());
+    assert!(limiter.try_charge(&[more.hit("ada")]).unwrap().is_granted());
     limiter.save(&file).unwrap();
     let mut kept = Vec::new();
     opened.read_to_end(&mut kept).unwrap();

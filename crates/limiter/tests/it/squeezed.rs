@@ -14,15 +14,15 @@ const BURST: u64 = 40;
 /// A full store with a key that is known: most of the others are gone in two seconds, the rest in hours.
 fn full() -> (Limiter, ManualClock, NamedLimit) {
     let clock = Clock::manual(Micros::from_secs(1_763_208_000));
-    let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().unwrap();
+    let limiter = Limiter::builder().clock(clock.clock()).max_memory(4 << 20).build().unwrap();
     let counter = limiter.limit("counter", Limit::token_bucket(50_000, 1, Micros::DAY).unwrap());
-    assert!(limiter.try_charge(&[counter.hit("all")]).unwrap().granted());
+    assert!(limiter.try_charge(&[counter.hit("all")]).unwrap().is_granted());
     let short = limiter.limit("short", Limit::token_bucket(2, 1, Micros::from_secs(2)).unwrap());
     let long = limiter.limit("long", Limit::fixed_window(2, Window::Every(Micros::DAY)).unwrap());
     let mut shared = 0;
     for key in 0..400_000_u32 {
         let limit = if key % 4 == 0 { &long } else { &short };
-        shared += u32::from(limiter.try_charge(&[limit.hit(&key.to_le_bytes())]).unwrap().shared());
+        shared += u32::from(limiter.try_charge(&[limit.hit(&key.to_le_bytes())]).unwrap().is_overflow());
     }
     assert!(shared > 1_000, "it is full: {:?}", limiter.stats());
     (limiter, clock, counter)
@@ -65,8 +65,8 @@ fn batches_of_many_threads_on_a_full_store_are_all_or_none() {
                     ordered.reverse();
                 }
                 let verdict = limiter.try_charge(&ordered).unwrap();
-                shared.fetch_add(u64::from(verdict.shared()), Ordering::Relaxed);
-                if verdict.granted() {
+                shared.fetch_add(u64::from(verdict.is_overflow()), Ordering::Relaxed);
+                if verdict.is_granted() {
                     batches.fetch_add(u64::from(hits.len() > 1), Ordering::Relaxed);
                     granted[first].fetch_add(1, Ordering::Relaxed);
                     if hits.len() == 3 {

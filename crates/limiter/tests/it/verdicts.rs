@@ -22,16 +22,16 @@ fn the_verdict_names_the_limit_that_has_to_wait_longest() {
     clock.advance(Duration::from_secs(1));
     // The shadow limit is exhausted, and stands in nobody's way.
     let second = limiter.try_charge(&hits).unwrap();
-    assert!(second.granted() && !second.answers()[2].granted());
+    assert!(second.is_granted() && !second.results()[2].is_granted());
     let third = limiter.try_charge(&hits).unwrap();
     assert_eq!((third.kind(), third.refused_by()), (Kind::Refused, Some(1)));
     assert_eq!(third.retry(), Some(Retry::After(Micros::from_secs(59))));
-    assert_eq!(third.answers()[0].decision().retry(), Some(Retry::After(Micros::SECOND)));
+    assert_eq!(third.results()[0].decision().retry(), Some(Retry::After(Micros::SECOND)));
     // Obeying it succeeds, and a moment earlier does not.
     clock.advance(Duration::from_micros(59_000_000 - 1));
-    assert!(!limiter.try_charge(&hits).unwrap().granted());
+    assert!(!limiter.try_charge(&hits).unwrap().is_granted());
     clock.advance(Duration::from_micros(1));
-    assert!(limiter.try_charge(&hits).unwrap().granted());
+    assert!(limiter.try_charge(&hits).unwrap().is_granted());
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn a_peek_charges_nothing_and_a_part_is_charged_exactly() {
     let limit = limiter.limit("peeked", Limit::sliding_window(5, Micros::MINUTE).unwrap());
     for _ in 0..3 {
         let peeked = limiter.try_peek(&[limit.hit("ada").cost(5)]).unwrap();
-        assert_eq!((peeked.granted(), peeked.remaining()), (true, Some(5)));
+        assert_eq!((peeked.is_granted(), peeked.remaining()), (true, Some(5)));
     }
-    assert!(!limiter.try_peek(&[limit.hit("ada").cost(6)]).unwrap().granted());
+    assert!(!limiter.try_peek(&[limit.hit("ada").cost(6)]).unwrap().is_granted());
     let part = limiter.try_charge_up_to(&limit.hit("ada").cost(9)).unwrap();
-    assert_eq!((part.granted(), part.answers()[0].decision().charged), (true, 5));
-    assert!(!limiter.try_charge_up_to(&limit.hit("ada").cost(9)).unwrap().granted());
+    assert_eq!((part.is_granted(), part.results()[0].decision().charged), (true, 5));
+    assert!(!limiter.try_charge_up_to(&limit.hit("ada").cost(9)).unwrap().is_granted());
     assert!(
-        limiter.try_charge(&[limit.hit("ada").cost(0)]).unwrap().granted(),
+        limiter.try_charge(&[limit.hit("ada").cost(0)]).unwrap().is_granted(),
         "a cost of 0 asks for nothing"
     );
 }
@@ -57,14 +57,14 @@ fn the_same_key_under_two_names_is_two_keys_and_parts_do_not_run_together() {
     let (limiter, _clock) = with_clock();
     let one = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
     let (a, b) = (limiter.limit("a", one), limiter.limit("b", one));
-    assert!(limiter.try_charge(&[a.hit("127.0.0.1")]).unwrap().granted());
-    assert!(limiter.try_charge(&[b.hit("127.0.0.1")]).unwrap().granted());
-    assert!(limiter.try_charge(&[a.hit(&Key::of(["a:b", "c"]))]).unwrap().granted());
-    assert!(limiter.try_charge(&[a.hit(&Key::of(["a", "b:c"]))]).unwrap().granted());
+    assert!(limiter.try_charge(&[a.hit("127.0.0.1")]).unwrap().is_granted());
+    assert!(limiter.try_charge(&[b.hit("127.0.0.1")]).unwrap().is_granted());
+    assert!(limiter.try_charge(&[a.hit(&Key::of(["a:b", "c"]))]).unwrap().is_granted());
+    assert!(limiter.try_charge(&[a.hit(&Key::of(["a", "b:c"]))]).unwrap().is_granted());
     // Any bytes are a key: none at all, a NUL, what is not text.
     for key in [&b""[..], b"\0", b"\0\0", b"\xff\xfe", b"\r\nFLUSHALL"] {
-        assert!(limiter.try_charge(&[a.hit(key)]).unwrap().granted(), "{key:?}");
-        assert!(!limiter.try_charge(&[a.hit(key)]).unwrap().granted(), "{key:?}");
+        assert!(limiter.try_charge(&[a.hit(key)]).unwrap().is_granted(), "{key:?}");
+        assert!(!limiter.try_charge(&[a.hit(key)]).unwrap().is_granted(), "{key:?}");
     }
 }
 
@@ -73,12 +73,12 @@ fn other_numbers_of_the_same_name_keep_what_was_used() {
     let (limiter, clock) = with_clock();
     let old = limiter.limit("plan", Limit::token_bucket(10, 1, Micros::MINUTE).unwrap());
     let new = limiter.limit("plan", Limit::token_bucket(30, 1, Micros::SECOND).unwrap());
-    assert!(limiter.try_charge(&[old.hit("ada").cost(10)]).unwrap().granted());
+    assert!(limiter.try_charge(&[old.hit("ada").cost(10)]).unwrap().is_granted());
     assert_eq!(limiter.try_charge(&[new.hit("ada").cost(0)]).unwrap().remaining(), Some(20));
     clock.advance(Duration::from_secs(4));
     assert_eq!(limiter.try_inspect(&new, "ada").unwrap().decision.remaining, 24);
     let unlimited = limiter.limit("plan", Limit::Unlimited);
-    assert!(limiter.try_charge(&[unlimited.hit("ada").cost(u64::MAX)]).unwrap().granted());
+    assert!(limiter.try_charge(&[unlimited.hit("ada").cost(u64::MAX)]).unwrap().is_granted());
     assert_eq!(limiter.try_inspect(&new, "ada").unwrap().decision.remaining, 24, "unlimited keeps no state");
 }
 
@@ -92,7 +92,7 @@ fn a_key_can_be_looked_at_and_reset() {
         let named = limiter.limit(&limit.to_string(), limit);
         assert!(!limiter.try_inspect(&named, "ada").unwrap().known);
         assert!(!limiter.try_reset(&named, "ada").unwrap(), "there is nothing to forget");
-        assert!(limiter.try_charge(&[named.hit("ada").cost(2)]).unwrap().granted());
+        assert!(limiter.try_charge(&[named.hit("ada").cost(2)]).unwrap().is_granted());
         let standing = limiter.try_inspect(&named, "ada").unwrap();
         assert!(standing.known && !standing.shared && standing.decision.remaining == 0);
         assert!(limiter.try_reset(&named, "ada").unwrap());
@@ -105,7 +105,7 @@ fn asked_asynchronously_it_answers_the_same_and_never_yields() {
     let (limiter, _clock) = with_clock();
     let limit = limiter.limit("async", Limit::gcra(2, 1, Micros::HOUR).unwrap());
     for expected in [true, true, false] {
-        assert_eq!(at_once(limiter.charge(&[limit.hit("ada")])).unwrap().granted(), expected);
+        assert_eq!(at_once(limiter.charge(&[limit.hit("ada")])).unwrap().is_granted(), expected);
     }
 }
 
@@ -127,7 +127,8 @@ fn every_verb_has_a_form_for_tasks_that_means_the_same() {
     let same = |expected: u64| assert_eq!((left("one"), left("other")), (expected, expected));
 
     assert!(
-        limiter.try_charge(&[one]).unwrap().granted() && at_once(limiter.charge(&[other])).unwrap().granted()
+        limiter.try_charge(&[one]).unwrap().is_granted()
+            && at_once(limiter.charge(&[other])).unwrap().is_granted()
     );
     same(95);
     let of_one = limiter.try_charge_for_receipt(&[one]).unwrap().1.unwrap();
@@ -141,13 +142,13 @@ fn every_verb_has_a_form_for_tasks_that_means_the_same() {
     same(88);
     let (of_one, of_other) = (limit.hit("one").cost(200), limit.hit("other").cost(200));
     assert!(
-        !limiter.try_peek(&[of_one]).unwrap().granted()
-            && !at_once(limiter.peek(&[of_other])).unwrap().granted()
+        !limiter.try_peek(&[of_one]).unwrap().is_granted()
+            && !at_once(limiter.peek(&[of_other])).unwrap().is_granted()
     );
     same(88);
     let some =
         [limiter.try_charge_up_to(&of_one).unwrap(), at_once(limiter.charge_up_to(&of_other)).unwrap()];
-    assert_eq!(some.map(|verdict| verdict.answers()[0].decision().charged), [88, 88]);
+    assert_eq!(some.map(|verdict| verdict.results()[0].decision().charged), [88, 88]);
     same(0);
     assert!(limiter.try_reset(&limit, "one").unwrap() && at_once(limiter.reset(&limit, "other")).unwrap());
     same(100);
@@ -179,7 +180,7 @@ fn a_pipeline_is_answered_in_order_each_hit_by_itself() {
     limiter
         .try_charge_each(&hits, |position, verdict| {
             assert_eq!(position, answers.len());
-            answers.push(verdict.granted());
+            answers.push(verdict.is_granted());
         })
         .unwrap();
     assert!(answers[..50].iter().all(|granted| *granted));
@@ -194,14 +195,14 @@ fn every_verdict_is_one_event() {
     let clock = Clock::manual(Micros::from_secs(1_000));
     let limiter = Limiter::builder()
         .clock(clock.clock())
-        .listen(move |event| {
-            assert_eq!((event.hits[0].name(), event.hits[0].asks()), ("told", 2));
+        .on_event(move |event| {
+            assert_eq!((event.hits[0].name(), event.hits[0].get_cost()), ("told", 2));
             let number = count.fetch_add(1, Ordering::Relaxed);
             let verbs = [Verb::Charge, Verb::Charge, Verb::Peek, Verb::Charge, Verb::Reserve];
             let verb = verbs.get(number).copied().unwrap_or(Verb::Charge);
             assert_eq!((event.verb, event.at), (verb, Micros::from_secs(1_000)));
             // One is left after the first, and of the last as much is charged as fits.
-            assert_eq!(event.verdict.granted(), number == 0 || number == 8, "{number}");
+            assert_eq!(event.verdict.is_granted(), number == 0 || number == 8, "{number}");
         })
         .build()
         .unwrap();
@@ -226,8 +227,8 @@ fn a_plain_batch_makes_one_event_too() {
     let count = Arc::clone(&told);
     let clock = Clock::manual(Micros::from_secs(1_000));
     let builder = Limiter::builder().clock(clock.clock());
-    let builder = builder.listen(move |event| {
-        assert_eq!(event.hits.len(), event.verdict.answers().len());
+    let builder = builder.on_event(move |event| {
+        assert_eq!(event.hits.len(), event.verdict.results().len());
         count.fetch_add(1, Ordering::Relaxed);
     });
     let limiter = builder.build().unwrap();

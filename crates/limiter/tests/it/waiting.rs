@@ -252,7 +252,7 @@ fn run_until_ready(line: &mut [Charging], place: usize, clock: &ManualClock) -> 
     for passed in 0..1_000 {
         match line[place].run() {
             Some(charged) => {
-                assert!(charged.expect("it is charged").granted());
+                assert!(charged.expect("it is charged").is_granted());
                 return passed;
             }
             None => clock.advance(Duration::from_millis(1)),
@@ -338,7 +338,7 @@ async fn real_time_passes_between_calls() {
     let mut last = Micros::ZERO;
     for _ in 0..5 {
         let verdict = limit.acquire("ada").await.unwrap();
-        let at = verdict.answers()[0].decision().at;
+        let at = verdict.results()[0].decision().at;
         assert!(at.saturating_sub(last) >= Micros::from_millis(5));
         last = at;
     }

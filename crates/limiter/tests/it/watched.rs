@@ -67,17 +67,17 @@ fn one_thread(
             let keys = if key == other { vec![key] } else { vec![key, other] };
             let hits: Vec<_> = keys.iter().map(|key| named[*key].hit("few").cost(cost)).collect();
             let verdict = limiter.try_charge(&hits).unwrap();
-            if verdict.granted() {
-                for (key, answer) in keys.iter().zip(verdict.answers()) {
+            if verdict.is_granted() {
+                for (key, answer) in keys.iter().zip(verdict.results()) {
                     logs[*key].push((answer.decision().at.get(), cost, true));
                 }
             }
             continue;
         }
         let verdict = limiter.try_charge(&[named[key].hit("few").cost(cost)]).unwrap();
-        refusals += usize::from(!verdict.granted());
-        if verdict.granted() || refusals % REFUSALS_PER_LOOK == 0 {
-            logs[key].push((verdict.answers()[0].decision().at.get(), cost, verdict.granted()));
+        refusals += usize::from(!verdict.is_granted());
+        if verdict.is_granted() || refusals % REFUSALS_PER_LOOK == 0 {
+            logs[key].push((verdict.results()[0].decision().at.get(), cost, verdict.is_granted()));
         }
     }
     logs

@@ -1,6 +1,6 @@
 //! A key that is met under other numbers than it was charged by: what was refused stays refused, and nothing comes back twice.
 
-use tollgate::{Kind, Limit, Limiter, Micros, NamedLimit, StoreFails, Window};
+use tollgate::{FailureRule, Kind, Limit, Limiter, Micros, NamedLimit, Window};
 
 use crate::support::{World, many};
 
@@ -40,9 +40,9 @@ fn what_a_lowered_limit_has_refused_is_not_granted_when_the_time_of_the_old_numb
     for [old, new] in lowered() {
         let name = new.to_string();
         let (old, new) = (limiter.limit(&name, old), limiter.limit(&name, new));
-        assert!(limiter.try_charge(&[old.hit("alone").cost(100)]).unwrap().granted(), "{name}");
-        assert!(limiter.try_charge(&[old.hit("of two").cost(100)]).unwrap().granted(), "{name}");
-        assert!(limiter.try_charge(&[old.hit("in part").cost(100)]).unwrap().granted(), "{name}");
+        assert!(limiter.try_charge(&[old.hit("alone").cost(100)]).unwrap().is_granted(), "{name}");
+        assert!(limiter.try_charge(&[old.hit("of two").cost(100)]).unwrap().is_granted(), "{name}");
+        assert!(limiter.try_charge(&[old.hit("in part").cost(100)]).unwrap().is_granted(), "{name}");
         lower.push(new);
     }
     let other = limiter.limit("other", many(5));
@@ -50,7 +50,7 @@ fn what_a_lowered_limit_has_refused_is_not_granted_when_the_time_of_the_old_numb
         let alone = limiter.try_charge(&[limit.hit("alone").cost(50)]).unwrap();
         let two = limiter.try_charge(&[other.hit("k"), limit.hit("of two").cost(50)]).unwrap();
         let part = limiter.try_charge_up_to(&limit.hit("in part").cost(50)).unwrap();
-        assert!(!alone.granted() && !two.granted() && !part.granted(), "{limit:?}");
+        assert!(!alone.is_granted() && !two.is_granted() && !part.is_granted(), "{limit:?}");
     };
     lower.iter().for_each(refused);
     // By the old numbers nothing is left of it after two seconds, and the server has had time to forget it.
@@ -105,8 +105,8 @@ fn a_receipt_is_void_once_its_key_was_charged_by_other_numbers_though_the_old_on
         let (_, receipt) = limiter.try_charge_for_receipt(&[slow.hit("k").cost(5)]).unwrap();
         // By these, all of it has drained.
         let_pass(&world, Micros::from_millis(50));
-        assert!(limiter.try_charge(&[fast.hit("k").cost(8)]).unwrap().granted(), "{name}");
-        assert!(limiter.try_charge(&[slow.hit("k")]).unwrap().granted(), "{name}");
+        assert!(limiter.try_charge(&[fast.hit("k").cost(8)]).unwrap().is_granted(), "{name}");
+        assert!(limiter.try_charge(&[slow.hit("k")]).unwrap().is_granted(), "{name}");
         let before = left(&limiter, &slow, "k");
         limiter.try_refund(receipt.expect("a receipt")).unwrap();
         assert_eq!(left(&limiter, &slow, "k"), before, "{name}: what others have spent since came back");
@@ -130,7 +130,7 @@ fn a_receipt_of_what_the_server_has_lost_gives_nothing_back() {
         // A state says since when it is there in steps of four milliseconds.
         let_pass(&world, Micros::from_millis(5));
         redis::cmd("FLUSHALL").exec(&mut world.connect()).unwrap();
-        assert!(limiter.try_charge(&[limit.hit("k").cost(7)]).unwrap().granted());
+        assert!(limiter.try_charge(&[limit.hit("k").cost(7)]).unwrap().is_granted());
         limiter.try_refund(receipt.expect("a receipt")).unwrap();
         assert_eq!(left(&limiter, &limit, "k"), 3, "{limit:?}: somebody else's charge was given back");
     }
@@ -143,7 +143,7 @@ fn a_receipt_is_good_as_long_as_nobody_has_met_its_key_under_other_numbers() {
     let old = limiter.limit("tokens", many(10));
     let (_, receipt) = limiter.try_charge_for_receipt(&[old.hit("ada").cost(5)]).unwrap();
     let new = limiter.limit("tokens", many(9));
-    assert!(limiter.try_charge(&[new.hit("grace")]).unwrap().granted());
+    assert!(limiter.try_charge(&[new.hit("grace")]).unwrap().is_granted());
     limiter.try_refund(receipt.expect("a receipt")).unwrap();
     assert_eq!(left(&limiter, &old, "ada"), 10);
 }
@@ -155,7 +155,7 @@ fn a_cost_that_joins_a_log_counts_for_as_long_as_those_count_who_share_it() {
     let long = limiter.limit("log", Limit::sliding_window_log(10, Micros::from_millis(1_500)).unwrap());
     let short = limiter.limit("log", Limit::sliding_window_log(10, Micros::from_millis(100)).unwrap());
     let (_, receipt) = limiter.try_charge_for_receipt(&[short.hit("k")]).unwrap();
-    assert!(limiter.try_charge(&[long.hit("k").cost(4)]).unwrap().granted());
+    assert!(limiter.try_charge(&[long.hit("k").cost(4)]).unwrap().is_granted());
     let_pass(&world, Micros::from_millis(1_200));
     limiter.try_settle(receipt.expect("a receipt"), 6).unwrap();
     // What was charged at first is over, and so is the time to live that it had.
@@ -169,8 +169,8 @@ fn a_server_without_memory_grants_nothing_to_a_key_that_is_met_under_other_numbe
     let limiter = world.limiter();
     for [old, new] in lowered() {
         let name = new.to_string();
-        let limit = |numbers| limiter.shared_limit(&name, numbers, StoreFails::Deny);
-        assert!(limiter.try_charge(&[limit(old).hit("k")]).unwrap().granted(), "{name}");
+        let limit = |numbers| limiter.shared_limit(&name, numbers, FailureRule::Deny);
+        assert!(limiter.try_charge(&[limit(old).hit("k")]).unwrap().is_granted(), "{name}");
         let mut connection = world.connect();
         redis::cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec(&mut connection).unwrap();
         let verdict = limiter.try_charge(&[limit(new).hit("k")]).unwrap();

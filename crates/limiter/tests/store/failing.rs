@@ -4,37 +4,39 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tokio::time::{Instant, timeout};
-use tollgate::{Ended, HitError, Kind, Limiter, ReservationError, Retry, Source, StoreFails, Unavailable};
+use tollgate::{
+    FailureRule, HitError, Kind, Limiter, ReservationError, ReservationOutcome, Retry, Source, Unavailable,
+};
 use tollgate_redis::{Naming, Settings, Store};
 
 use crate::support::{World, many};
 
-const HALF: StoreFails = StoreFails::Local { share: 1, of: 2 };
+const HALF: FailureRule = FailureRule::Local { share: 1, of: 2 };
 
 #[test]
 fn a_frozen_server_leaves_each_limit_to_its_rule_and_takes_over_again() {
     let world = World::new();
     let limiter = world.limiter_within(Duration::from_millis(250));
     let [shared, allowed, denied] =
-        [("shared", HALF), ("allowed", StoreFails::Allow), ("denied", StoreFails::Deny)]
+        [("shared", HALF), ("allowed", FailureRule::Allow), ("denied", FailureRule::Deny)]
             .map(|(name, fails)| limiter.shared_limit(name, many(6), fails));
     assert_eq!(until_own(&limiter, &shared).remaining(), Some(5));
     world.server.signal("STOP").unwrap();
     let granted = (0..8).filter(|_| {
         let verdict = limiter.try_charge(&[shared.hit("k")]).unwrap();
-        assert!(verdict.degraded() && verdict.answers()[0].source() == Source::Share);
-        verdict.granted()
+        assert!(verdict.is_degraded() && verdict.results()[0].source() == Source::Share);
+        verdict.is_granted()
     });
     assert_eq!(granted.count(), 3, "half of six, whatever was spent in the store");
     let verdict = limiter.try_charge(&[allowed.hit("k")]).unwrap();
-    assert!(verdict.granted() && verdict.answers()[0].source() == Source::Nothing);
+    assert!(verdict.is_granted() && verdict.results()[0].source() == Source::Nothing);
     let verdict = limiter.try_charge(&[denied.hit("k")]).unwrap();
     assert!(matches!(verdict.kind(), Kind::Unavailable(Unavailable::Store(_))), "{verdict:?}");
     let verdict = limiter.try_charge(&[allowed.hit("k"), denied.hit("k"), shared.hit("other")]).unwrap();
     assert!(matches!(verdict.kind(), Kind::Unavailable(_)), "one that denies is enough");
     let verdict =
         limiter.try_charge(&[allowed.hit("k"), denied.hit("k").shadow(), shared.hit("other")]).unwrap();
-    assert!(verdict.granted(), "what only counts denies nobody");
+    assert!(verdict.is_granted(), "what only counts denies nobody");
     world.server.signal("CONT").unwrap();
     // A call that was on its way when the server stood still may have been charged: at most so many.
     let left = until_own(&limiter, &shared).remaining();
@@ -50,7 +52,7 @@ fn a_limiter_starts_without_a_server() {
     drop(entered);
     let limiter = Limiter::builder().store(store, Naming::new([7; 16])).build().unwrap();
     let limit = limiter.limit("l", many(2));
-    let granted = (0..4).filter(|_| limiter.try_charge(&[limit.hit("k")]).unwrap().granted());
+    let granted = (0..4).filter(|_| limiter.try_charge(&[limit.hit("k")]).unwrap().is_granted());
     assert_eq!(granted.count(), 2, "the whole limit, for this process alone");
     assert!(limiter.try_inspect(&limit, "k").is_err() && limiter.try_reset(&limit, "k").is_err());
     assert!(limiter.store_health().is_some_and(|health| !health.up));
@@ -84,7 +86,7 @@ fn a_blocking_verb_in_a_runtime_is_an_error_that_names_the_other_form() {
         let id = id.expect("the store grants it").into_id();
         assert_eq!(limiter.try_commit(id, 0), Err(ReservationError::WouldBlock));
         assert_eq!(limiter.try_cancel(id), Err(ReservationError::WouldBlock));
-        assert_eq!(limiter.cancel(id).await.map(|closed| closed.ended), Ok(Ended::Cancelled));
+        assert_eq!(limiter.cancel(id).await.map(|closed| closed.ended), Ok(ReservationOutcome::Cancelled));
         let (_, receipt) = limiter.charge_for_receipt(&hits).await.unwrap();
         assert_eq!(limiter.try_refund(receipt.expect("a charge")), Err(error));
         assert_eq!(limiter.inspect(&limit, "k").await.unwrap().decision.remaining, 1);
@@ -95,16 +97,16 @@ fn a_blocking_verb_in_a_runtime_is_an_error_that_names_the_other_form() {
 fn a_receipt_names_the_hits_that_were_charged_also_without_the_store() {
     let world = World::new();
     let limiter = world.limiter_within(Duration::from_millis(50));
-    let allowed = limiter.shared_limit("allowed", many(6), StoreFails::Allow);
+    let allowed = limiter.shared_limit("allowed", many(6), FailureRule::Allow);
     let shared = limiter.shared_limit("shared", many(6), HALF);
     world.server.signal("STOP").unwrap();
     let (verdict, receipt) =
         limiter.try_charge_for_receipt(&[allowed.hit("k"), shared.hit("k").cost(2)]).unwrap();
-    assert!(verdict.granted() && verdict.degraded());
+    assert!(verdict.is_granted() && verdict.is_degraded());
     let (first, second) = receipt.expect("the share was charged").part(|place| place == 0);
     assert!(first.is_empty() && !second.is_empty(), "nothing was charged for the one that is allowed");
     limiter.try_refund(second).unwrap();
-    let granted = limiter.try_charge(&[shared.hit("k").cost(3)]).unwrap().granted();
+    let granted = limiter.try_charge(&[shared.hit("k").cost(3)]).unwrap().is_granted();
     assert!(granted, "it was given back to the share");
     world.server.signal("CONT").unwrap();
 }
@@ -120,10 +122,10 @@ fn a_share_that_is_smaller_than_the_cost_says_nothing() {
     world.server.signal("STOP").unwrap();
     let charge = |hits: &[tollgate::Hit<'_>]| limiter.try_charge(hits).unwrap();
     let unknown = |kind| matches!(kind, Kind::Unavailable(Unavailable::Store(_)));
-    assert!(charge(&[shared.hit("k").cost(3)]).granted(), "half of six");
+    assert!(charge(&[shared.hit("k").cost(3)]).is_granted(), "half of six");
     for cost in [4, 6] {
         let verdict = charge(&[shared.hit("other").cost(cost)]);
-        assert!(unknown(verdict.kind()) && verdict.degraded(), "{cost}: {verdict:?}");
+        assert!(unknown(verdict.kind()) && verdict.is_degraded(), "{cost}: {verdict:?}");
     }
     // Not even the whole limit could grant it.
     let verdict = charge(&[shared.hit("other").cost(7)]);
@@ -132,7 +134,7 @@ fn a_share_that_is_smaller_than_the_cost_says_nothing() {
     assert!(unknown(limiter.try_charge_up_to(&tiny.hit("k")).unwrap().kind()));
     let verdict = charge(&[near.hit("k"), tiny.hit("k")]);
     assert!(unknown(verdict.kind()), "{verdict:?}");
-    assert!(charge(&[near.hit("k"), tiny.hit("k").shadow()]).granted(), "nothing was charged before");
+    assert!(charge(&[near.hit("k"), tiny.hit("k").shadow()]).is_granted(), "nothing was charged before");
     // A share that is used up refuses, and says for how long.
     let verdict = charge(&[shared.hit("k").cost(2), tiny.hit("k")]);
     assert_eq!((verdict.kind(), verdict.refused_by()), (Kind::Refused, Some(0)), "{verdict:?}");
@@ -158,7 +160,7 @@ fn who_does_not_wait_any_more_has_not_paid_here_and_holds_no_place() {
     }
     assert_eq!(limiter.try_inspect(&near, "k").unwrap().decision.remaining, 5);
     world.server.signal("CONT").unwrap();
-    assert!(!until_own(&limiter, &far).degraded());
+    assert!(!until_own(&limiter, &far).is_degraded());
     let reserved = limiter.try_reserve(&[far.hit("other").estimate(1)], Duration::from_secs(60)).unwrap();
     assert!(reserved.1.is_some(), "there is room for two, and none was kept: {:?}", reserved.0);
 }
@@ -168,7 +170,7 @@ fn until_own(limiter: &Limiter, limit: &tollgate::NamedLimit) -> tollgate::Verdi
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         let verdict = limiter.try_charge(&[limit.hit("fresh key")]).expect("a good question");
-        if verdict.answers().first().is_some_and(|answer| answer.source() == Source::Own) {
+        if verdict.results().first().is_some_and(|answer| answer.source() == Source::Own) {
             return verdict;
         }
         assert!(Instant::now() < deadline, "the store has not come back: {verdict:?}");
@@ -183,11 +185,11 @@ fn each_outage_of_the_store_is_one_event_and_its_end_another() {
     let world = World::new();
     let limiter = world.limiter_within(Duration::from_millis(50));
     let far = limiter.limit("far", many(50_000));
-    assert!(!until_own(&limiter, &far).degraded());
+    assert!(!until_own(&limiter, &far).is_degraded());
     world.server.signal("STOP").unwrap();
     let told = crate::lines::events(|| {
         for _ in 0..5 {
-            assert!(limiter.try_charge(&[far.hit("k")]).unwrap().degraded());
+            assert!(limiter.try_charge(&[far.hit("k")]).unwrap().is_degraded());
         }
     });
     world.server.signal("CONT").unwrap();

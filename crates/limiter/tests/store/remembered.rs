@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate::{Kind, Limit, Limiter, Micros, NamedLimit, Retry, Source, StoreFails, Window};
+use tollgate::{FailureRule, Kind, Limit, Limiter, Micros, NamedLimit, Retry, Source, Window};
 
 use crate::support::{World, many};
 
@@ -34,14 +34,14 @@ pub(crate) async fn storm(limiter: &Limiter, asks: &[(&NamedLimit, u64)], grants
             let mut asks = asks.iter().cycle().skip(number);
             while granted.load(Ordering::Relaxed) < grants || asked.load(Ordering::Relaxed) < ASKED_MIN {
                 let (limit, cost) = asks.next().expect("it goes round");
-                let verdict = limiter.charge(&[limit.hit("hot").cost(*cost).for_good()]).await;
+                let verdict = limiter.charge(&[limit.hit("hot").cost(*cost).non_refundable()]).await;
                 let verdict = verdict.expect("the question is right");
                 asked.fetch_add(1, Ordering::Relaxed);
                 assert!(
-                    !matches!(verdict.kind(), Kind::Unavailable(_)) && !verdict.degraded(),
+                    !matches!(verdict.kind(), Kind::Unavailable(_)) && !verdict.is_degraded(),
                     "{verdict:?}"
                 );
-                if verdict.granted() {
+                if verdict.is_granted() {
                     granted.fetch_add(1, Ordering::Relaxed);
                 } else {
                     tokio::task::yield_now().await;
@@ -89,13 +89,13 @@ fn who_is_told_when_to_come_back_is_granted_then() {
     let world = World::new();
     let limiter = world.limiter();
     let limit = limiter.limit("slow", Limit::token_bucket(1, 2, Micros::SECOND).unwrap());
-    let charge = || limiter.try_charge(&[limit.hit("ada").for_good()]).unwrap();
+    let charge = || limiter.try_charge(&[limit.hit("ada").non_refundable()]).unwrap();
     for _ in 0..3 {
-        assert!(charge().granted());
+        assert!(charge().is_granted());
         let told: Vec<_> = (0..100).map(|_| charge()).collect();
         let last = told.last().unwrap();
-        assert_eq!(last.answers()[0].source(), Source::Remembered);
-        assert!(!last.degraded());
+        assert_eq!(last.results()[0].source(), Source::Remembered);
+        assert!(!last.is_degraded());
         let Some(Retry::After(wait)) = last.retry() else { panic!("{last:?}") };
         let end = Instant::now() + Duration::from_micros(wait.get());
         while Instant::now() < end {
@@ -109,10 +109,10 @@ fn only_hits_for_good_are_remembered_and_only_until_the_key_is_reset() {
     let world = World::new();
     let limiter = world.limiter();
     let limit = limiter.limit("few", many(1));
-    let charge = |for_good: bool| {
+    let charge = |non_refundable: bool| {
         let hit = limit.hit("ada");
-        let verdict = limiter.try_charge(&[if for_good { hit.for_good() } else { hit }]).unwrap();
-        (verdict.granted(), verdict.answers()[0].source())
+        let verdict = limiter.try_charge(&[if non_refundable { hit.non_refundable() } else { hit }]).unwrap();
+        (verdict.is_granted(), verdict.results()[0].source())
     };
     assert_eq!(charge(true), (true, Source::Own));
     // The grant has told that there is no room for another. (For a second: on a busy machine that may be over.)
@@ -121,8 +121,8 @@ fn only_hits_for_good_are_remembered_and_only_until_the_key_is_reset() {
     assert!(limiter.try_reset(&limit, "ada").unwrap());
     assert_eq!(charge(true), (true, Source::Own));
     // There is no receipt for what is never given back.
-    let (verdict, receipt) = limiter.try_charge_for_receipt(&[limit.hit("grace").for_good()]).unwrap();
-    assert!(verdict.granted() && receipt.is_none());
+    let (verdict, receipt) = limiter.try_charge_for_receipt(&[limit.hit("grace").non_refundable()]).unwrap();
+    assert!(verdict.is_granted() && receipt.is_none());
 }
 
 #[test]
@@ -131,15 +131,16 @@ fn a_remembered_refusal_refuses_the_whole_request_and_charges_nothing() {
     let limiter = world.limiter();
     let (near, far) = (limiter.local_limit("near", many(9)), limiter.limit("far", many(9)));
     let narrow = limiter.limit("narrow", many(1));
-    let charge = || limiter.try_charge(&[near.hit("k"), narrow.hit("k").for_good(), far.hit("k")]).unwrap();
-    assert!(charge().granted());
+    let charge =
+        || limiter.try_charge(&[near.hit("k"), narrow.hit("k").non_refundable(), far.hit("k")]).unwrap();
+    assert!(charge().is_granted());
     let calls = answered(&limiter);
     for _ in 0..10 {
         let verdict = charge();
-        assert_eq!((verdict.granted(), verdict.refused_by()), (false, Some(1)));
-        let sources: Vec<_> = verdict.answers().iter().map(tollgate::Answer::source).collect();
+        assert_eq!((verdict.is_granted(), verdict.refused_by()), (false, Some(1)));
+        let sources: Vec<_> = verdict.results().iter().map(tollgate::HitResult::source).collect();
         assert_eq!(sources, [Source::Own, Source::Remembered, Source::Unasked]);
-        assert_eq!(verdict.answers()[0].decision().remaining, 8);
+        assert_eq!(verdict.results()[0].decision().remaining, 8);
     }
     assert_eq!(answered(&limiter), calls, "nobody asked the store");
     assert_eq!(limiter.try_inspect(&far, "k").unwrap().decision.remaining, 8);
@@ -150,29 +151,32 @@ fn what_is_remembered_holds_while_the_store_is_gone() {
     let world = World::new();
     let limiter = world.limiter_within(Duration::from_millis(200));
     let limit = limiter.limit("few", Limit::token_bucket(1, 1, Micros::DAY).unwrap());
-    assert!(limiter.try_charge(&[limit.hit("ada").for_good()]).unwrap().granted());
+    assert!(limiter.try_charge(&[limit.hit("ada").non_refundable()]).unwrap().is_granted());
     world.server.signal("STOP").unwrap();
-    let verdict = limiter.try_charge(&[limit.hit("ada").for_good()]).unwrap();
+    let verdict = limiter.try_charge(&[limit.hit("ada").non_refundable()]).unwrap();
     world.server.signal("CONT").unwrap();
-    assert!(!verdict.granted() && !verdict.degraded());
+    assert!(!verdict.is_granted() && !verdict.is_degraded());
 }
 
 /// Limits of this process are given back as ever if the store refuses or cannot tell, though they are for good too.
 #[test]
-fn what_is_for_good_here_is_given_back_if_the_store_does_not_grant() {
+fn what_is_non_refundable_here_is_given_back_if_the_store_does_not_grant() {
     let world = World::new();
     let limiter = world.limiter_within(Duration::from_millis(200));
     let near = limiter.local_limit("near", many(9));
-    let far = limiter.shared_limit("far", many(1), StoreFails::Deny);
-    let ask =
-        || limiter.try_charge_for_receipt(&[near.hit("k").for_good(), far.hit("k").for_good()]).unwrap();
+    let far = limiter.shared_limit("far", many(1), FailureRule::Deny);
+    let ask = || {
+        limiter
+            .try_charge_for_receipt(&[near.hit("k").non_refundable(), far.hit("k").non_refundable()])
+            .unwrap()
+    };
     let left = || limiter.try_inspect(&near, "k").unwrap().decision.remaining;
     let (verdict, receipt) = ask();
-    assert!(verdict.granted() && receipt.is_none() && left() == 8);
+    assert!(verdict.is_granted() && receipt.is_none() && left() == 8);
     assert!(limiter.try_reset(&far, "k").unwrap());
     // Asked and refused, by another's charge.
     let other = world.limiter();
-    assert!(other.try_charge(&[other.limit("far", many(1)).hit("k")]).unwrap().granted());
+    assert!(other.try_charge(&[other.limit("far", many(1)).hit("k")]).unwrap().is_granted());
     assert_eq!((ask().0.kind(), left()), (Kind::Refused, 8));
     limiter.try_reset(&far, "k").unwrap();
     world.server.signal("STOP").unwrap();
@@ -187,8 +191,9 @@ fn two_hits_on_one_key_are_asked_at_once() {
     let world = World::new();
     let limiter = world.limiter();
     let limit = limiter.limit("pairs", many(3));
-    let pair = || limiter.try_charge(&[limit.hit("k").for_good(), limit.hit("k").for_good()]).unwrap();
-    assert!(pair().granted());
+    let pair =
+        || limiter.try_charge(&[limit.hit("k").non_refundable(), limit.hit("k").non_refundable()]).unwrap();
+    assert!(pair().is_granted());
     let start = Instant::now();
     assert_eq!(pair().kind(), Kind::Refused);
     assert_eq!(pair().kind(), Kind::Refused);

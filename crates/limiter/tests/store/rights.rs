@@ -31,21 +31,21 @@ fn the_rights_in_the_documentation_are_enough_and_not_more() {
         // Long enough for lists that are changed in place.
         for _ in 0..400 {
             let verdict = limiter.try_charge(&[limit.hit("k")]).unwrap();
-            assert!(verdict.granted() && verdict.answers()[0].source() == Source::Own, "{limit:?}");
+            assert!(verdict.is_granted() && verdict.results()[0].source() == Source::Own, "{limit:?}");
         }
         let (verdict, receipt) = limiter.try_charge_for_receipt(&[limit.hit("k"), other.hit("k")]).unwrap();
-        assert_eq!(verdict.answers()[0].source(), Source::Own);
+        assert_eq!(verdict.results()[0].source(), Source::Own);
         limiter.try_refund(receipt.expect("a receipt")).unwrap();
         assert_eq!(
-            limiter.try_charge_up_to(&limit.hit("k").cost(2)).unwrap().answers()[0].source(),
+            limiter.try_charge_up_to(&limit.hit("k").cost(2)).unwrap().results()[0].source(),
             Source::Own
         );
         // Met by other numbers, it is kept for longer, and a cost after the fact joins it.
         let (_, receipt) = limiter.try_charge_for_receipt(&[limit.hit("k")]).unwrap();
         let lower = limiter.limit(limit.name(), lowered(&limit.limit()));
         let verdict = limiter.try_charge(&[lower.hit("k").cost(900)]).unwrap();
-        assert!(!verdict.granted() && verdict.answers()[0].source() == Source::Own, "{limit:?}");
-        assert_eq!(limiter.try_charge(&[lower.hit("k")]).unwrap().answers()[0].source(), Source::Own);
+        assert!(!verdict.is_granted() && verdict.results()[0].source() == Source::Own, "{limit:?}");
+        assert_eq!(limiter.try_charge(&[lower.hit("k")]).unwrap().results()[0].source(), Source::Own);
         limiter.try_settle(receipt.expect("a receipt"), 5).unwrap();
         assert!(limiter.try_inspect(&limit, "k").unwrap().known && limiter.try_reset(&limit, "k").unwrap());
     }

@@ -27,8 +27,8 @@ fn granted_in_turn([old, new]: [(&Limiter, &Limit); 2], key: &str) -> u64 {
         for (limiter, limit) in [old, new] {
             let limit = limiter.limit("login", *limit);
             let verdict = limiter.try_charge(&[limit.hit(key)]).expect("it is in range");
-            assert!(!verdict.degraded(), "{limit:?}: {verdict:?}");
-            granted += u64::from(verdict.granted());
+            assert!(!verdict.is_degraded(), "{limit:?}: {verdict:?}");
+            granted += u64::from(verdict.is_granted());
         }
     }
     granted

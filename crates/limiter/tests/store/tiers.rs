@@ -101,11 +101,14 @@ fn what_never_fits_on_a_key_that_is_not_there_costs_the_store_hardly_a_call() {
         let named = limiter.limit(&format!("never {number}"), limit);
         let storm = costs_little(&world, &limiter, &[(&named, cost)], 0);
         assert_eq!(storm.granted, 0);
-        let verdict = limiter.try_charge(&[named.hit("hot").cost(cost).for_good()]).unwrap();
+        let verdict = limiter.try_charge(&[named.hit("hot").cost(cost).non_refundable()]).unwrap();
         assert_eq!(verdict.retry(), Some(Retry::Never));
-        assert_eq!(verdict.answers()[0].decision().remaining, limit.capacity());
+        assert_eq!(verdict.results()[0].decision().remaining, limit.capacity());
         if limit.capacity() > 0 {
-            assert!(limiter.try_charge(&[named.hit("hot").for_good()]).unwrap().granted(), "one that fits");
+            assert!(
+                limiter.try_charge(&[named.hit("hot").non_refundable()]).unwrap().is_granted(),
+                "one that fits"
+            );
         }
     }
 }
@@ -136,10 +139,10 @@ fn who_would_be_granted_under_any_numbers_is_never_refused_from_memory() {
             mixed = mixed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let (which, cost) = (mixed >> 33 & 1, [1, 2, 5, 7][usize::try_from(mixed >> 40 & 3).unwrap()]);
             let hit = || named[usize::try_from(which).unwrap()].hit("hot").cost(cost);
-            let fits = limiter.try_peek(&[hit()]).unwrap().granted();
-            let verdict = limiter.try_charge(&[hit().for_good()]).unwrap();
-            assert!(verdict.granted() || !fits, "{tiers:?}, step {step}, cost {cost}: {verdict:?}");
-            granted += u32::from(verdict.granted());
+            let fits = limiter.try_peek(&[hit()]).unwrap().is_granted();
+            let verdict = limiter.try_charge(&[hit().non_refundable()]).unwrap();
+            assert!(verdict.is_granted() || !fits, "{tiers:?}, step {step}, cost {cost}: {verdict:?}");
+            granted += u32::from(verdict.is_granted());
         }
         let told = limiter.refused_from_memory() - before;
         println!("{} and {}: {told} of {step} told from memory, {granted} granted", tiers[0], tiers[1]);
@@ -153,12 +156,12 @@ fn what_is_charged_under_other_numbers_and_may_be_given_back_is_heeded() {
     let world = World::new();
     let limiter = world.limiter();
     for (number, charge) in [
-        |limiter: &Limiter, quick: &NamedLimit| limiter.try_charge(&[quick.hit("hot")]).unwrap().granted(),
+        |limiter: &Limiter, quick: &NamedLimit| limiter.try_charge(&[quick.hit("hot")]).unwrap().is_granted(),
         |limiter: &Limiter, quick: &NamedLimit| {
-            limiter.try_charge(&[quick.hit("hot").shadow()]).unwrap().granted()
+            limiter.try_charge(&[quick.hit("hot").shadow()]).unwrap().is_granted()
         },
         |limiter: &Limiter, quick: &NamedLimit| {
-            limiter.try_charge_up_to(&quick.hit("hot")).unwrap().granted()
+            limiter.try_charge_up_to(&quick.hit("hot")).unwrap().is_granted()
         },
     ]
     .into_iter()
@@ -167,16 +170,16 @@ fn what_is_charged_under_other_numbers_and_may_be_given_back_is_heeded() {
         let name = format!("otherwise {number}");
         let slow = limiter.limit(&name, Limit::token_bucket(3, 1, Micros::HOUR).unwrap());
         let quick = limiter.limit(&name, Limit::token_bucket(9, 10_000, Micros::SECOND).unwrap());
-        let ask = || limiter.try_charge(&[slow.hit("hot").for_good()]).unwrap();
-        assert!((0..3).all(|_| ask().granted()));
+        let ask = || limiter.try_charge(&[slow.hit("hot").non_refundable()]).unwrap();
+        assert!((0..3).all(|_| ask().is_granted()));
         // Remembered for a second: on a busy machine that may be over.
-        assert!((0..5).any(|_| ask().answers()[0].source() == Source::Remembered));
+        assert!((0..5).any(|_| ask().results()[0].source() == Source::Remembered));
         // By its numbers all that is owed drains in less than a millisecond.
         let end = Instant::now() + Duration::from_millis(1);
         while Instant::now() < end {
             std::hint::spin_loop();
         }
         assert!(charge(&limiter, &quick));
-        assert!(ask().granted(), "{name}: one is owed, and not three");
+        assert!(ask().is_granted(), "{name}: one is owed, and not three");
     }
 }

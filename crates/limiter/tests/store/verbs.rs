@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tollgate::{
-    Adjustment, Closed, Ended, HitError, Limit, Micros, Reservation, ReservationError, Retry, Source, Window,
+    Adjustment, ClosedReservation, HitError, Limit, Micros, Reservation, ReservationError,
+    ReservationOutcome, Retry, Source, Window,
 };
 use tollgate_testing::patience::until;
 
@@ -34,8 +35,8 @@ fn two_processes_spend_one_budget() {
             } else {
                 world.runtime.block_on(other.charge(&[theirs.hit("ada")])).unwrap()
             };
-            assert_eq!(verdict.answers()[0].source(), Source::Own, "{limit}");
-            verdict.granted()
+            assert_eq!(verdict.results()[0].source(), Source::Own, "{limit}");
+            verdict.is_granted()
         });
         assert_eq!(granted.count(), 10, "{limit}");
         assert_eq!(
@@ -55,14 +56,14 @@ fn a_batch_is_charged_whole_or_not_at_all_and_shadow_hits_only_count() {
     let ask =
         |cost| limiter.try_charge(&[wide.hit("k"), narrow.hit("k").cost(cost), watched.hit("k").shadow()]);
     let verdict = ask(2).unwrap();
-    assert!(verdict.granted() && verdict.answers()[2].granted());
+    assert!(verdict.is_granted() && verdict.results()[2].is_granted());
     let verdict = ask(1).unwrap();
-    assert!(!verdict.granted() && verdict.refused_by() == Some(1));
-    assert_eq!(verdict.answers()[0].decision().remaining, 9, "the wide one has not paid for it");
+    assert!(!verdict.is_granted() && verdict.refused_by() == Some(1));
+    assert_eq!(verdict.results()[0].decision().remaining, 9, "the wide one has not paid for it");
     let verdict = ask(3).unwrap();
     assert_eq!(verdict.retry(), Some(Retry::Never));
     let verdict = ask(0).unwrap();
-    assert!(verdict.granted() && !verdict.answers()[2].granted(), "only counted");
+    assert!(verdict.is_granted() && !verdict.results()[2].is_granted(), "only counted");
 }
 
 #[test]
@@ -91,7 +92,7 @@ fn a_refund_gives_nothing_that_another_process_has_granted_by_other_numbers() {
     let slow = old.limit("tokens", many(10));
     let fast = new.limit("tokens", Limit::token_bucket(10, 10, Micros::from_millis(1)).unwrap());
     let (_, receipt) = old.try_charge_for_receipt(&[slow.hit("k").cost(5)]).unwrap();
-    until("ten are there", || new.try_charge(&[fast.hit("k").cost(10)]).unwrap().granted());
+    until("ten are there", || new.try_charge(&[fast.hit("k").cost(10)]).unwrap().is_granted());
     let left = || old.try_inspect(&slow, "k").unwrap().decision.remaining;
     assert_eq!(left(), 0);
     old.try_refund(receipt.unwrap()).unwrap();
@@ -107,12 +108,12 @@ fn a_reservation_is_committed_once_or_cancelled() {
     let reserve = || limiter.try_reserve(&[limit.hit("k").estimate(40)], Duration::from_secs(600)).unwrap();
     let (verdict, reservation) = reserve();
     let id = reservation.map(Reservation::into_id);
-    let ended = |closed: Result<Closed, ReservationError>| closed.map(|closed| closed.ended);
-    assert!(verdict.granted() && left() == 60);
-    assert_eq!(ended(limiter.try_commit(id.unwrap(), 15)), Ok(Ended::Committed(15)));
+    let ended = |closed: Result<ClosedReservation, ReservationError>| closed.map(|closed| closed.ended);
+    assert!(verdict.is_granted() && left() == 60);
+    assert_eq!(ended(limiter.try_commit(id.unwrap(), 15)), Ok(ReservationOutcome::Committed(15)));
     assert_eq!(
         ended(limiter.try_commit(id.unwrap(), 99)),
-        Ok(Ended::Committed(15)),
+        Ok(ReservationOutcome::Committed(15)),
         "once more changes nothing"
     );
     assert_eq!(left(), 85);
@@ -121,12 +122,15 @@ fn a_reservation_is_committed_once_or_cancelled() {
         .block_on(limiter.reserve(&[limit.hit("k").estimate(40)], Duration::from_secs(600)))
         .unwrap();
     let id = reservation.map(Reservation::into_id);
-    assert_eq!(ended(world.runtime.block_on(limiter.cancel(id.unwrap()))), Ok(Ended::Cancelled));
-    assert_eq!(limiter.try_commit(id.unwrap(), 1), Err(ReservationError::Ended(Ended::Cancelled)));
+    assert_eq!(ended(world.runtime.block_on(limiter.cancel(id.unwrap()))), Ok(ReservationOutcome::Cancelled));
+    assert_eq!(
+        limiter.try_commit(id.unwrap(), 1),
+        Err(ReservationError::Ended(ReservationOutcome::Cancelled))
+    );
     assert_eq!(left(), 85);
     let (verdict, id) =
         limiter.try_reserve(&[limit.hit("k").estimate(86)], Duration::from_secs(600)).unwrap();
-    assert!(!verdict.granted() && id.is_none());
+    assert!(!verdict.is_granted() && id.is_none());
 }
 
 #[test]
@@ -136,10 +140,10 @@ fn a_part_is_granted_a_key_is_looked_at_and_forgotten() {
     let limit = limiter.limit("parts", many(10));
     assert!(!limiter.try_inspect(&limit, "k").unwrap().known);
     let verdict = limiter.try_charge_up_to(&limit.hit("k").cost(7)).unwrap();
-    assert_eq!(verdict.answers()[0].decision().charged, 7);
+    assert_eq!(verdict.results()[0].decision().charged, 7);
     let verdict = world.runtime.block_on(limiter.charge_up_to(&limit.hit("k").cost(7))).unwrap();
-    assert_eq!(verdict.answers()[0].decision().charged, 3);
-    assert!(!limiter.try_charge_up_to(&limit.hit("k")).unwrap().granted());
+    assert_eq!(verdict.results()[0].decision().charged, 3);
+    assert!(!limiter.try_charge_up_to(&limit.hit("k")).unwrap().is_granted());
     assert!(limiter.try_inspect(&limit, "k").unwrap().known);
     assert!(limiter.try_reset(&limit, "k").unwrap());
     assert!(!world.runtime.block_on(limiter.reset(&limit, "k")).unwrap(), "there is nothing any more");
@@ -174,10 +178,11 @@ fn several_hits_of_one_request_are_one_call() {
     .map(|(name, limit)| limiter.limit(name, limit));
     let answered = || limiter.store_health().unwrap().answered;
     let verdict = limiter.try_charge(&[one.hit("k"), two.hit("k"), three.hit("k")]).unwrap();
-    assert!(verdict.granted() && verdict.answers().len() == 3 && answered() == 1, "{verdict:?}");
-    let hits = [one.hit("k").cost(9), two.hit("other").shadow(), three.hit("k").for_good(), one.hit("k")];
+    assert!(verdict.is_granted() && verdict.results().len() == 3 && answered() == 1, "{verdict:?}");
+    let hits =
+        [one.hit("k").cost(9), two.hit("other").shadow(), three.hit("k").non_refundable(), one.hit("k")];
     let verdict = limiter.try_charge(&hits).unwrap();
-    assert!(!verdict.granted() && verdict.answers().len() == 4 && answered() == 2, "{verdict:?}");
+    assert!(!verdict.is_granted() && verdict.results().len() == 4 && answered() == 2, "{verdict:?}");
 }
 
 /// A charge that was answered before the reset, and read after it.
@@ -187,7 +192,7 @@ fn a_receipt_is_void_if_a_reset_came_before_its_charge_was_heard_of() {
     let limiter = world.limiter();
     let limit = limiter.limit("tokens", many(10));
     // There is a connection, so that what is asked is sent at once.
-    assert!(limiter.try_charge(&[limit.hit("other")]).unwrap().granted());
+    assert!(limiter.try_charge(&[limit.hit("other")]).unwrap().is_granted());
     let hits = [limit.hit("k").cost(5)];
     let mut charging = pin!(limiter.charge_for_receipt(&hits));
     // Stopped meanwhile, so that the server does not answer before it is asked for the reset.
@@ -198,9 +203,9 @@ fn a_receipt_is_void_if_a_reset_came_before_its_charge_was_heard_of() {
     world.server.signal("CONT").unwrap();
     assert!(first.is_pending(), "it is on its way: {first:?}");
     assert!(limiter.try_reset(&limit, "k").unwrap(), "it was charged before");
-    assert!(limiter.try_charge(&[limit.hit("k").cost(5)]).unwrap().granted(), "somebody else");
+    assert!(limiter.try_charge(&[limit.hit("k").cost(5)]).unwrap().is_granted(), "somebody else");
     let (verdict, receipt) = world.runtime.block_on(charging).unwrap();
-    assert!(verdict.granted());
+    assert!(verdict.is_granted());
     limiter.try_refund(receipt.expect("it was charged")).unwrap();
     let left = limiter.try_inspect(&limit, "k").unwrap().decision.remaining;
     assert_eq!(left, 5, "what somebody else has paid is not given back");
@@ -225,7 +230,7 @@ fn a_receipt_is_void_after_a_reset_of_which_nothing_was_heard() {
     while other.try_inspect(&theirs, "k").unwrap().known {
         assert!(Instant::now() < deadline, "the server does it in the end: {unheard:?}");
     }
-    assert!(other.try_charge(&[theirs.hit("k").cost(5)]).unwrap().granted());
+    assert!(other.try_charge(&[theirs.hit("k").cost(5)]).unwrap().is_granted());
     limiter.try_refund(receipt).unwrap();
     assert_eq!(other.try_inspect(&theirs, "k").unwrap().decision.remaining, 5);
 }
@@ -245,7 +250,7 @@ fn a_receipt_is_void_after_a_reset_and_under_other_numbers() {
     assert_eq!(left(), 10);
     let old = charge();
     let other = limiter.limit("tokens", Limit::token_bucket(10, 2, Micros::DAY).unwrap());
-    assert!(limiter.try_charge(&[other.hit("k")]).unwrap().granted());
+    assert!(limiter.try_charge(&[other.hit("k")]).unwrap().is_granted());
     limiter.try_refund(old).unwrap();
     assert_eq!(left(), 4);
 }
@@ -319,7 +324,7 @@ fn what_the_store_does_not_answer_is_told_as_unsettled() {
     until("the store grants", || {
         let (verdict, charged) = limiter.try_charge_for_receipt(&[limit.hit("k")]).unwrap();
         receipt = charged;
-        !verdict.degraded()
+        !verdict.is_degraded()
     });
     world.server.signal("STOP").unwrap();
     let adjusted = limiter.try_refund(receipt.unwrap()).unwrap();

@@ -116,7 +116,7 @@ mod tests {
             let state = used_up(&old, false);
             let is_granted = |second: u64| {
                 let now = NOW.saturating_add(Micros::from_secs(second));
-                peek(&new, state.as_ref(), now, 1).granted()
+                peek(&new, state.as_ref(), now, 1).is_granted()
             };
             if let Some(wait) = expected {
                 assert!(is_granted(wait) && !is_granted(wait - 1), "{old} to {new}");

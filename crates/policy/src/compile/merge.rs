@@ -147,7 +147,11 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
             ),
             // Where organisations are known from is checked for itself.
             Identity::Organisation if !settings.organisation_from.is_empty() => continue,
-            Identity::Consumer | Identity::Organisation if settings.consumers.is_none() => (
+            Identity::Organisation if settings.consumers.is_none() => (
+                "nothing says whose organisation a client belongs to".to_owned(),
+                "add `consumers` to the settings, or `jwt` and `organisations: { from: 'jwt:org' }`",
+            ),
+            Identity::Consumer if settings.consumers.is_none() => (
                 "nobody knows a consumer: there is no consumers file".to_owned(),
                 "add `consumers` to the settings, or take `api_key`",
             ),
@@ -171,9 +175,10 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
     for tier in limit.tiers.iter().filter(|tier| !settings.tier_names.contains(&tier.tier)) {
         let message = format!("there is no tier `{}`", tollgate_http::text::shown(&tier.tier));
         let names = settings.tier_names.iter().map(String::as_str);
-        let mut finding = Diagnostic::error("unknown-tier", tier.name_at, message);
-        finding.help = suggest::did_you_mean(&tier.tier, names);
-        findings.push(finding);
+        let help = suggest::did_you_mean(&tier.tier, names);
+        let help =
+            help.unwrap_or_else(|| format!("the names under `tiers` are {}", settings.tier_names.join(", ")));
+        findings.push(Diagnostic::error("unknown-tier", tier.name_at, message).help(help));
     }
 }
 

@@ -80,7 +80,8 @@ fn unknown(drafts: &[ParsedDocument], index: usize, (name, place): (&str, Place)
         let help = "move that limit to `limits` (in an OpenAPI document, of `x-tollgate`), and use it in both places";
         return finding.also(inline.place, "this limit has the name, and applies only here").help(help);
     }
-    finding.help(suggest::did_you_mean(name, names.iter().copied()).unwrap_or_else(|| {
+    let meant = names.iter().copied().chain(["inherited"]);
+    finding.help(suggest::did_you_mean(name, meant).unwrap_or_else(|| {
         if names.is_empty() {
             "define it under `limits` (in an OpenAPI document, of `x-tollgate`)".into()
         } else {

@@ -19,6 +19,8 @@ use crate::parse::parsed_document::{Entry, LimitsAt, Operation, ParsedDocument};
 struct Required {
     limit: LimitId,
     cost: Cost,
+    /// Where the cost is written, if that is not the limit itself.
+    cost_at: Option<Place>,
 }
 
 /// The required limits of the platform's file: at its root, and on its tags.
@@ -66,17 +68,32 @@ impl Requirements {
         }
         let of_tags = operation.tags.iter().filter_map(|(tag, _)| self.tags.get(tag)).flatten();
         let mut found = Vec::new();
-        let mut required: Vec<_> = self.root.iter().chain(of_tags).cloned().collect();
-        required.dedup_by_key(|one| one.limit);
-        for one in required {
+        for one in with_greatest_cost(of_tags, &self.root) {
             let Some(limit) = merged.limits.get(one.limit.index()) else { continue };
-            let finding = judge((limit, &one), (uses, nearest), merged, operation.place);
+            let finding = judge((limit, one), (uses, nearest), merged, operation.place);
             if let Some(finding) = finding.filter(|finding| self.told.insert((finding.place, one.limit))) {
                 found.push(finding.also(limit.place, "the limit is required here"));
             }
         }
         found
     }
+}
+
+/// The required limits of an operation, each once: at the greatest cost of its tags, or, if these do not name it, at the root's.
+fn with_greatest_cost<'a>(
+    of_tags: impl Iterator<Item = &'a Required>,
+    root: &'a [Required],
+) -> Vec<&'a Required> {
+    let mut all: Vec<&Required> = Vec::new();
+    for one in of_tags {
+        match all.iter_mut().find(|known| known.limit == one.limit) {
+            Some(known) if cheaper_than(&one.cost, &known.cost) => *known = one,
+            Some(_) => {}
+            None => all.push(one),
+        }
+    }
+    let of_root = root.iter().filter(|one| !all.iter().any(|known| known.limit == one.limit));
+    of_root.chain(all.iter().copied()).collect()
 }
 
 /// The required ones among the limits of a place of the platform's file. What they inherit has a place of its own.
@@ -86,18 +103,19 @@ fn required(drafts: &[ParsedDocument], merged: &Merged, at: Option<&LimitsAt>) -
         Some(LimitsAt::Off(_)) | None => &[],
     };
     let found = entries.iter().filter_map(|entry| {
-        let (id, cost) = match entry {
+        let (id, cost, place) = match entry {
             // What applies to some requests only cannot be asked of all.
             Entry::Own(_, Some(_)) | Entry::Use(Use::Named { when: Some(_), .. }) => return None,
-            Entry::Own(id, None) => (merged.id(0, *id)?, None),
-            Entry::Use(Use::Named { name, cost, when: None, .. }) => {
+            Entry::Own(id, None) => (merged.id(0, *id)?, None, None),
+            Entry::Use(Use::Named { name, cost, when: None, place }) => {
                 let (document, id) = named::find(drafts, 0, name)?;
-                (merged.id(document, id)?, cost.clone())
+                (merged.id(document, id)?, cost.clone(), Some(*place))
             }
             Entry::Use(Use::Inherited(_)) => return None,
         };
         let limit = merged.limits.get(id.index()).filter(|limit| limit.required.is_some())?;
-        Some(Required { limit: id, cost: cost.unwrap_or_else(|| limit.cost.clone()) })
+        let cost_at = place.filter(|_| cost.is_some());
+        Some(Required { limit: id, cost: cost.unwrap_or_else(|| limit.cost.clone()), cost_at })
     });
     found.collect()
 }
@@ -113,7 +131,16 @@ fn judge(
     let own = || uses.iter().filter(|used| used.limit == required.limit);
     if let Some(used) = own().find(|used| cheaper_than(&required.cost, cost_of(limit, Some(used)))) {
         let message = format!("a request costs less of the required limit `{name}` here than it must");
-        return Some(finding(used.place, message).help("remove `cost`, or write a higher one"));
+        let mut finding = finding(used.place, message);
+        if let Some(place) = required.cost_at {
+            finding = finding.also(place, "the cost that is required");
+        }
+        return Some(finding.help(match &required.cost {
+            Cost::Fixed(cost) => format!("write `cost: {cost}`, or more"),
+            Cost::Asked { .. } | Cost::Reported { .. } | Cost::Operations { .. } => {
+                "write the same `cost`, or a higher one".to_owned()
+            }
+        }));
     }
     if own().any(|used| used.when.is_none()) {
         return None;

@@ -179,13 +179,20 @@ impl<'a> Resolver<'a> {
     /// Adds limits to those that are there. Under one condition a limit applies once; that it costs two different amounts is an error at `place`.
     fn add(&mut self, limits: &mut Vec<LimitUse>, more: Vec<LimitUse>, place: Place) {
         for one in more {
-            let same = |first: &&LimitUse| first.limit == one.limit && first.when == one.when;
-            let Some(first) = limits.iter().find(same) else {
+            let is_same = |first: &&mut LimitUse| first.limit == one.limit && first.when == one.when;
+            let Some(first) = limits.iter_mut().find(is_same) else {
                 limits.push(one);
                 continue;
             };
-            if first.cost == one.cost || !self.told.insert(place) {
-                continue;
+            // One tag inherits the root's limit, and another one names it: what a tag says is nearer.
+            match (first.level, one.level) {
+                (Level::Root, Level::Tag(_)) => {
+                    *first = one;
+                    continue;
+                }
+                (Level::Tag(_), Level::Root) => continue,
+                _ if first.cost == one.cost || !self.told.insert(place) => continue,
+                _ => {}
             }
             let limit = self.merged.limits.get(one.limit.index());
             let name = limit.map_or_else(String::new, |limit| tollgate_http::text::shown(&limit.name));

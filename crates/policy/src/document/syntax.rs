@@ -55,19 +55,14 @@ pub(super) fn finding(error: &ScanError, at: u32, text: &Text<'_>) -> Diagnostic
         ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => Some(text.quote(at)),
         ErrorKind::UnknownAnchor => Some(text.anchor(at)),
         ErrorKind::UnexpectedCharacter { character } => Some(text.unexpected(at, *character)),
-        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
-            let help = "put the text in quotes if the colon belongs to it, or begin a new line";
-            Some(text.error(at, 1, "this colon is the second of its line").help(help))
-        }
+        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => Some(text.colon(at)),
         ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => Some(text.indentation(at)),
-        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
-            let help = "write `name: value`, or `- value` in a list";
-            Some(text.error(at, text.rest_of_line(at).len(), "this line has no colon").help(help))
-        }
+        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => Some(text.no_key(at)),
         ErrorKind::InvalidTrailingSingleQuotedScalar => {
             let message = "the text in quotes ends before this";
             Some(text.error(at, 1, message).help("write a single quote inside of single quotes twice: `''`"))
         }
+        ErrorKind::InvalidTrailingDoubleQuotedScalar if text.is_beside_quotes(at) => text.separator(at),
         ErrorKind::InvalidTrailingDoubleQuotedScalar => {
             let message = "the text in quotes ends before this";
             Some(text.error(at, 1, message).help("write a quote inside of quotes as `\\\"`"))
@@ -165,19 +160,108 @@ impl Text<'_> {
     /// Something stands in brackets where a comma or the closing bracket would. What begins a line no further to the right than
     /// that of the bracket is no part of it.
     fn separator(&self, at: u32) -> Option<Diagnostic> {
-        let open = self.open?;
+        let open = self.innermost(at)?;
         let between = self.text.get(open as usize..at as usize)?;
         let begins_line = self.line_before(at).trim().is_empty();
         if self.rest(at).trim().is_empty() {
             return Some(self.unclosed(open, None));
         }
-        if between.contains('\n') && begins_line && self.line_before(at).len() <= self.indent(open) {
+        // Where the whole document is in brackets, indentation means nothing.
+        if !self.is_json()
+            && between.contains('\n')
+            && begins_line
+            && self.line_before(at).len() <= self.indent(open)
+        {
             return Some(self.unclosed(open, Some(at)));
+        }
+        if self.is_after_key(at, open) {
+            return Some(self.error(at, 1, "before this a `:` is missing"));
         }
         let bracket = self.character(open);
         let end = closing(bracket.chars().next().unwrap_or('{'));
         let finding = self.error(at, 1, format!("before this a `,` or `{end}` is missing"));
         Some(finding.also(self.error(open, 1, "").place, format!("this `{bracket}` is still open")))
+    }
+
+    /// Whether the whole document is a map in brackets.
+    fn is_json(&self) -> bool {
+        self.text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
+    }
+
+    /// The innermost bracket that is open at a byte.
+    fn innermost(&self, at: u32) -> Option<u32> {
+        if !self.is_json() {
+            return self.open;
+        }
+        // The parser reads ahead of what it has told.
+        let (mut open, mut in_quotes, mut escaped) = (Vec::new(), false, false);
+        for (at, byte) in self.text.get(..at as usize)?.bytes().enumerate() {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' if in_quotes => escaped = true,
+                b'"' => in_quotes = !in_quotes,
+                b'{' | b'[' if !in_quotes => open.push(offset(at)),
+                b'}' | b']' if !in_quotes => drop(open.pop()),
+                _ => {}
+            }
+        }
+        open.pop()
+    }
+
+    /// Whether a text in quotes begins here, and another one ended before it.
+    fn is_beside_quotes(&self, at: u32) -> bool {
+        let before = self.text.get(..at as usize).unwrap_or_default();
+        let blank = before.len() > before.trim_end().len();
+        blank
+            && self.innermost(at).is_some()
+            && before.trim_end().ends_with('"')
+            && self.rest(at).starts_with('"')
+    }
+
+    /// Whether what stands before a byte is a key in quotes: the text after a comma, or at the beginning of its map.
+    fn is_after_key(&self, at: u32, open: u32) -> bool {
+        let before = self.text.get(open as usize..at as usize).unwrap_or_default().trim_end();
+        let text = before.strip_suffix('"').and_then(|text| text.rsplit_once('"'));
+        self.rest(open).starts_with('{')
+            && text.is_some_and(|(before, _)| before.trim_end().ends_with([',', '{']))
+    }
+
+    /// A colon where none can be: in the text of another one's value, or on a line that is indented too deep.
+    fn colon(&self, at: u32) -> Diagnostic {
+        let before = self.line_before(at);
+        let key = before.trim_start_matches([' ', '-']);
+        let column = |line: &str| line.len().saturating_sub(line.trim_start_matches([' ', '-']).len());
+        let start = (at as usize).saturating_sub(before.len());
+        let mut above = self.text.get(..start).unwrap_or_default().lines().rev();
+        let outer = above.find(|line| !line.trim().is_empty() && column(line) < column(before));
+        let is_first = !key.contains([':', '{', '[', '"', '\'']);
+        if let Some(outer) = outer.filter(|outer| is_first && outer.contains(": ")) {
+            let message = "this is indented deeper than a line above that has a value already";
+            let spaces = match column(outer) {
+                0 => "do not indent it".to_owned(),
+                1 => "indent it by 1 space".to_owned(),
+                spaces => format!("indent it by {spaces} spaces"),
+            };
+            let help = format!("{spaces}, as that line, or take the value from that line");
+            return self.error(at.saturating_sub(offset(key.len())), key.len(), message).help(help);
+        }
+        let help = "put the text in quotes if the colon belongs to it, or begin a new line";
+        self.error(at, 1, "this colon is the second of its line").help(help)
+    }
+
+    /// A line that should be `name: value`.
+    fn no_key(&self, at: u32) -> Diagnostic {
+        let line = self.rest_of_line(at);
+        let name = line.split(':').next().unwrap_or_default();
+        let is_name = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+        if is_name && name.len() < line.trim_end().len() {
+            let colon = at.saturating_add(offset(name.len()));
+            let finding = self.error(colon, 1, "there is no space behind this colon");
+            return finding.help("write one between a name and its value");
+        }
+        let finding = self.error(at, line.len(), "this line has no colon");
+        finding.help("write `name: value`, or `- value` in a list")
     }
 
     fn quote(&self, at: u32) -> Diagnostic {

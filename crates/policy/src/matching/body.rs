@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::{HeaderMap, header};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::query;
 
 /// Maximum size of a body in which a key is looked for. In a larger one it cannot be found.
@@ -64,9 +64,9 @@ fn is_form(headers: &HeaderMap) -> bool {
 fn in_form(steps: &[String], body: &[u8]) -> InBody {
     let ([name], Ok(text)) = (steps, std::str::from_utf8(body)) else { return InBody::Unclear };
     match query::find(text, name, &mut Vec::new()) {
-        Found::Missing | Found::Empty => InBody::Missing,
-        Found::Repeated | Found::Malformed => InBody::Unclear,
-        Found::One(value) => {
+        Lookup::Missing | Lookup::Empty => InBody::Missing,
+        Lookup::Repeated | Lookup::Malformed => InBody::Unclear,
+        Lookup::One(value) => {
             std::str::from_utf8(value).map_or(InBody::Unclear, |value| InBody::One(value.to_owned()))
         }
     }

@@ -1,6 +1,6 @@
 //! Which of an operation's limits apply to a request: those whose conditions it meets, each limit once.
 
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::{header, query};
 
 use crate::matching::operation::Matched;
@@ -14,11 +14,11 @@ impl Condition {
     /// What is sent twice or cannot be read counts as met: the upstream may read the value that the condition asks for.
     #[must_use]
     pub fn is_met(&self, facts: &Facts<'_>) -> bool {
-        let fits = |found: Found<'_>, value: &Option<String>| match found {
-            Found::One(sent) => value.as_ref().is_none_or(|value| sent == value.as_bytes()),
-            Found::Empty => value.as_ref().is_none_or(String::is_empty),
-            Found::Repeated | Found::Malformed => true,
-            Found::Missing => false,
+        let fits = |found: Lookup<'_>, value: &Option<String>| match found {
+            Lookup::One(sent) => value.as_ref().is_none_or(|value| sent == value.as_bytes()),
+            Lookup::Empty => value.as_ref().is_none_or(String::is_empty),
+            Lookup::Repeated | Lookup::Malformed => true,
+            Lookup::Missing => false,
         };
         let mut room = Vec::new();
         self.headers.iter().all(|(name, value)| fits(header::find(facts.headers, name), value))

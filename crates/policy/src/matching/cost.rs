@@ -6,7 +6,7 @@ use crate::matching::identity::RequestIdentity;
 use crate::matching::request::BadRequest;
 use crate::model::{BodyKind, Cost, CostFrom, PolicyLimit};
 use crate::quantity::whole;
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::{header, query};
 
 /// What the request costs under a limit.
@@ -36,9 +36,9 @@ pub(crate) fn of(
         }
     };
     let said = match found {
-        Found::Missing => return Ok(default),
-        Found::One(text) => std::str::from_utf8(text).ok().and_then(|text| whole(text).ok()),
-        Found::Empty | Found::Repeated | Found::Malformed => None,
+        Lookup::Missing => return Ok(default),
+        Lookup::One(text) => std::str::from_utf8(text).ok().and_then(|text| whole(text).ok()),
+        Lookup::Empty | Lookup::Repeated | Lookup::Malformed => None,
     };
     let wrong = || BadRequest::Cost { limit: limit.name.clone(), max };
     // Whoever could say 0 would never be limited.

@@ -14,7 +14,7 @@ use crate::model::{Identity, KeyPlace, OrganisationFrom, TierFrom};
 use crate::policy::Policy;
 use tollgate_http::address::Client;
 use tollgate_http::authorization::{self, Credentials, Scheme, Text};
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::query::Semicolons;
 use tollgate_http::{cookie, header, query};
 
@@ -30,11 +30,11 @@ pub(crate) enum Sent {
 }
 
 impl Sent {
-    const fn of(found: &Found<'_>) -> Self {
+    const fn of(found: &Lookup<'_>) -> Self {
         match found {
-            Found::Missing | Found::Empty => Self::Nothing,
-            Found::Repeated | Found::Malformed => Self::Unclear,
-            Found::One(_) => Self::One,
+            Lookup::Missing | Lookup::Empty => Self::Nothing,
+            Lookup::Repeated | Lookup::Malformed => Self::Unclear,
+            Lookup::One(_) => Self::One,
         }
     }
 }
@@ -191,8 +191,8 @@ impl<'a> RequestIdentity<'a> {
 
     /// Keeps a value that stands in the request as it is.
     #[inline]
-    fn sent(&mut self, found: Found<'a>) -> Sent {
-        if let Found::One(value) = found {
+    fn sent(&mut self, found: Lookup<'a>) -> Sent {
+        if let Lookup::One(value) = found {
             self.parts.push(Part::Plain(Text::Sent(value)));
         }
         Sent::of(&found)
@@ -203,7 +203,7 @@ impl<'a> RequestIdentity<'a> {
         match &self.policy.settings.jwt {
             Some(jwt) if jwt.header != AUTHORIZATION => {
                 let found = header::find(self.facts.headers, &jwt.header);
-                if let Found::One(token) = found {
+                if let Lookup::One(token) = found {
                     self.parts.push(Part::Token(Text::Sent(token)));
                 }
                 Sent::of(&found)
@@ -232,7 +232,7 @@ impl<'a> RequestIdentity<'a> {
             name,
             self.room,
         );
-        if let Found::One(value) = found {
+        if let Lookup::One(value) = found {
             let start = self.key_bytes.len();
             self.key_bytes.extend_from_slice(value);
             self.parts.push(Part::Plain(Text::Written(start..self.key_bytes.len())));
@@ -316,10 +316,10 @@ impl<'a> RequestIdentity<'a> {
     pub(crate) fn claims(&mut self) -> &Token {
         if self.claims.is_none() {
             self.claims = Some(match (self.token(), &self.policy.jwt) {
-                (Found::One(token), Some(rules)) => {
+                (Lookup::One(token), Some(rules)) => {
                     rules.verify(token, self.facts.now).map_or(Token::Invalid, Token::Claims)
                 }
-                (Found::Repeated | Found::Malformed, _) => Token::Unclear,
+                (Lookup::Repeated | Lookup::Malformed, _) => Token::Unclear,
                 _ => Token::Nothing,
             });
         }
@@ -330,15 +330,15 @@ impl<'a> RequestIdentity<'a> {
     pub(crate) fn unverified(&mut self) -> &Token {
         if self.unverified.is_none() {
             self.unverified = Some(match self.token() {
-                Found::One(token) => read_unverified(token).map_or(Token::Nothing, Token::Claims),
-                Found::Repeated | Found::Malformed => Token::Unclear,
-                Found::Missing | Found::Empty => Token::Nothing,
+                Lookup::One(token) => read_unverified(token).map_or(Token::Nothing, Token::Claims),
+                Lookup::Repeated | Lookup::Malformed => Token::Unclear,
+                Lookup::Missing | Lookup::Empty => Token::Nothing,
             });
         }
         self.unverified.as_ref().unwrap_or(&Token::Nothing)
     }
 
-    fn token(&self) -> Found<'a> {
+    fn token(&self) -> Lookup<'a> {
         match &self.policy.settings.jwt {
             Some(jwt) if jwt.header != AUTHORIZATION => header::find(self.facts.headers, &jwt.header),
             _ => header::bearer(self.facts.headers),
@@ -385,7 +385,7 @@ impl<'a> RequestIdentity<'a> {
                 }
             }
             TierFrom::Header(name) if self.facts.peer_trusted => {
-                if let Found::One(value) = header::find(self.facts.headers, name) {
+                if let Lookup::One(value) = header::find(self.facts.headers, name) {
                     tier.push_str(&String::from_utf8_lossy(value));
                 }
             }

@@ -5,7 +5,7 @@ use crate::matching::body::{self, InBody};
 use crate::matching::identity::{KeyPart, RequestIdentity, Sent, Token};
 use crate::matching::request::BadRequest;
 use crate::model::{Identity, Missing, OrganisationFrom, PolicyLimit, Repeated};
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::{cookie, header, query};
 
 /// Whose budget is charged, and how sure that is. Of parts that are joined, the last of these counts.
@@ -207,11 +207,11 @@ fn verified(keys: &mut Vec<u8>, kind: Kind<'_>, value: &[u8]) -> Link {
     Link::Key(Whose::Verified)
 }
 
-fn claimed(found: Found<'_>, keys: &mut Vec<u8>, kind: Kind<'_>) -> Link {
+fn claimed(found: Lookup<'_>, keys: &mut Vec<u8>, kind: Kind<'_>) -> Link {
     match found {
-        Found::Missing | Found::Empty => Link::Missing,
-        Found::Repeated | Found::Malformed => Link::Unclear,
-        Found::One(value) => {
+        Lookup::Missing | Lookup::Empty => Link::Missing,
+        Lookup::Repeated | Lookup::Malformed => Link::Unclear,
+        Lookup::One(value) => {
             push(keys, kind, value);
             Link::Key(Whose::Claimed)
         }

@@ -8,7 +8,7 @@ use crate::model::Unmatched;
 use crate::policy::Policy;
 use crate::template::Case;
 use http::header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::header;
 
 /// What a request means.
@@ -160,8 +160,8 @@ fn preflight<'a>(facts: &Facts<'a>) -> Option<&'a str> {
         return None;
     }
     match header::find(facts.headers, &ACCESS_CONTROL_REQUEST_METHOD) {
-        Found::One(asked) => std::str::from_utf8(asked).ok(),
-        Found::Missing | Found::Empty | Found::Repeated | Found::Malformed => None,
+        Lookup::One(asked) => std::str::from_utf8(asked).ok(),
+        Lookup::Missing | Lookup::Empty | Lookup::Repeated | Lookup::Malformed => None,
     }
 }
 
@@ -169,8 +169,8 @@ fn preflight<'a>(facts: &Facts<'a>) -> Option<&'a str> {
 pub(crate) fn conditions(operation: &Operation, facts: &Facts<'_>) -> bool {
     operation.host.as_ref().is_none_or(|host| host.matches(facts.host))
         && operation.headers.iter().all(|(name, value)| match (header::find(facts.headers, name), value) {
-            (Found::One(sent), Some(value)) => sent == value.as_bytes(),
-            (Found::One(_), None) => true,
-            (Found::Missing | Found::Empty | Found::Repeated | Found::Malformed, _) => false,
+            (Lookup::One(sent), Some(value)) => sent == value.as_bytes(),
+            (Lookup::One(_), None) => true,
+            (Lookup::Missing | Lookup::Empty | Lookup::Repeated | Lookup::Malformed, _) => false,
         })
 }

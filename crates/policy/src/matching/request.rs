@@ -8,7 +8,7 @@ use tollgate_algorithms::Micros;
 
 use crate::matching::body::RequestBody;
 use crate::policy::Policy;
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::host::{self, HostError};
 use tollgate_http::method::{self, MethodError};
 use tollgate_http::path::{self, PathError};
@@ -183,7 +183,7 @@ impl Policy {
             // The upstream may read the other one.
             if matches!(
                 tollgate_http::header::find(request.headers, name),
-                Found::Repeated | Found::Malformed
+                Lookup::Repeated | Lookup::Malformed
             ) {
                 return Err(BadRequest::TwoHeaders { name: name.to_string() });
             }

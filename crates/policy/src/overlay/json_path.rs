@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
 
     fn bracket(&mut self) -> Result<Vec<Selector>, String> {
         if !self.take("[") {
-            return Err(format!("`{}` is not understood: write `.name` or `['name']`", self.here()));
+            return Err(format!("{} is not understood: write `.name` or `['name']`", self.found()));
         }
         let mut selectors = Vec::new();
         loop {
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
                 return Ok(selectors);
             }
             if !self.take(",") {
-                return Err(format!("a `]` is missing before `{}`", self.here()));
+                return Err(format!("a `]` is missing before {}", self.found()));
             }
         }
     }
@@ -203,7 +203,9 @@ impl<'a> Reader<'a> {
         let is_digit = |byte: char| byte.is_ascii_digit() || byte == '-';
         let end = self.rest.find(|byte| !is_digit(byte)).unwrap_or(self.rest.len());
         let (digits, rest) = self.rest.split_at(end);
-        let position = digits.parse().map_err(|_| format!("`{}` is not understood", self.here()))?;
+        let wrong =
+            |_| format!("{} is no name in quotes, position, `*` or `?`: write `['name']`", self.found());
+        let position = digits.parse().map_err(wrong)?;
         self.rest = rest;
         Ok(Selector::Position(position))
     }
@@ -213,7 +215,7 @@ impl<'a> Reader<'a> {
         let holds = !self.take("!");
         self.blanks();
         if !self.take("@") {
-            return Err(format!("`{}` is not understood: a condition begins with `@`", self.here()));
+            return Err(format!("{} is not understood: a condition begins with `@`", self.found()));
         }
         let mut names = Vec::new();
         loop {
@@ -223,7 +225,7 @@ impl<'a> Reader<'a> {
                 self.take("[");
                 names.push(self.quoted()?);
                 if !self.take("]") {
-                    return Err(format!("a `]` is missing before `{}`", self.here()));
+                    return Err(format!("a `]` is missing before {}", self.found()));
                 }
             } else {
                 break;
@@ -256,7 +258,7 @@ impl<'a> Reader<'a> {
         let end = self.rest.find(ends).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         if name.is_empty() {
-            return Err(format!("a name is missing before `{}`", self.here()));
+            return Err(format!("a name is missing before {}", self.found()));
         }
         self.rest = rest;
         Ok(name)
@@ -269,7 +271,7 @@ impl<'a> Reader<'a> {
         let (word, rest) = self.rest.split_at(end);
         let is_number = word.parse::<serde_json::Number>().is_ok();
         if !is_number && !matches!(word, "true" | "false" | "null") {
-            return Err(format!("`{}` is not understood: write a text in quotes", self.here()));
+            return Err(format!("{} is not understood: write a text in quotes", self.found()));
         }
         self.rest = rest;
         Ok(word)
@@ -296,7 +298,11 @@ impl<'a> Reader<'a> {
         Err("a quote is not closed".into())
     }
 
-    fn here(&self) -> String {
-        tollgate_http::text::shown(self.rest)
+    /// What stands here, as a part of a sentence.
+    fn found(&self) -> String {
+        if self.rest.is_empty() {
+            return "the end of the path".into();
+        }
+        format!("`{}`", tollgate_http::text::shown(self.rest))
     }
 }

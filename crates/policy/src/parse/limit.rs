@@ -16,7 +16,7 @@ use crate::parse::schema_fields::{
     ALGORITHMS, BUSY_STATUSES, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS,
     SCOPES, VISIBILITY, ZERO_STATUSES,
 };
-use crate::parse::{condition, cost, identity, numbers};
+use crate::parse::{condition, cost, identity, not_a_limit, numbers};
 use crate::quantity::{duration, whole};
 
 /// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
@@ -91,7 +91,7 @@ fn item<'t>(item: Value<'t>, (at, in_list): (&Where, bool), context: &mut Contex
     }
     by_position(item, resolved, context);
     if let Some(text) = resolved.text().filter(|_| !resolved.is_null()) {
-        context.findings.push(no_limit(text, item.place(), in_list));
+        context.findings.push(not_a_limit::finding(text, item.place(), in_list));
         return None;
     }
     if resolved.get("use").is_some() {
@@ -142,21 +142,6 @@ fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
         let finding = Diagnostic::error("beside-ref", entry.key_at, message);
         context.findings.push(finding.help("write the limit out here, or put it where the $ref leads"));
     }
-}
-
-/// What is said of a word that stands where a limit should.
-fn no_limit(text: &str, place: Place, in_list: bool) -> Diagnostic {
-    if in_list && text == "none" {
-        let finding = Diagnostic::error("type", place, "`none` stands alone, and not in a list");
-        return finding.help("take the other limits out, or `none`");
-    }
-    let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));
-    let map = "a limit such as `{ algorithm: gcra, capacity: 5, refill_rate: 1 }`";
-    Diagnostic::error("type", place, message).help(if in_list {
-        format!("write {map}")
-    } else {
-        format!("write `none` to switch limits off, or {map}")
-    })
 }
 
 /// One limit.

@@ -175,19 +175,24 @@ fn methods<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<String> {
     }
     let mut methods: Vec<String> = Vec::new();
     for (text, place) in texts {
-        let token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
-        if !token {
+        if !is_method(text) {
             let message = format!("`{}` is not a method", tollgate_http::text::shown(text));
-            let help = format!(
-                "methods are upper case: `{}`",
-                tollgate_http::text::shown(&text.to_ascii_uppercase())
-            );
+            let upper = text.to_ascii_uppercase();
+            let help = if is_method(&upper) {
+                format!("methods are upper case: `{}`", tollgate_http::text::shown(&upper))
+            } else {
+                "a method is one word of upper-case letters and hyphens, such as `GET`".to_owned()
+            };
             context.findings.push(Diagnostic::error("method", place, message).help(help));
         } else if !methods.iter().any(|method| method == text) {
             methods.push(text.to_owned());
         }
     }
     methods
+}
+
+fn is_method(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')
 }
 
 /// Headers and their values; nothing as a value is any value.

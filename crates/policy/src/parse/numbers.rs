@@ -40,7 +40,7 @@ pub(crate) fn read<'t>(
             }
             "buckets" => context.parsed(value, name, whole).map(|number| written.buckets = Some(number)),
             "max_wait" => context.parsed(value, name, duration).map(|wait| written.max_wait = Some(wait)),
-            "max_hold" => context.parsed(value, name, duration).map(|hold| written.max_hold = Some(hold)),
+            "max_hold" => context.parsed(value, name, hold).map(|hold| written.max_hold = Some(hold)),
             _ => Some(()),
         };
         good &= known.is_some();
@@ -57,6 +57,14 @@ pub(crate) fn read<'t>(
         good = false;
     }
     good.then_some(written)
+}
+
+/// How long a request may be in progress.
+fn hold(text: &str) -> Result<Micros, String> {
+    match duration(text)? {
+        Micros::ZERO => Err("would end every request at once: write a length of time such as `30s`".into()),
+        length => Ok(length),
+    }
 }
 
 fn seconds(text: &str) -> Result<Micros, String> {

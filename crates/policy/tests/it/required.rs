@@ -12,6 +12,7 @@ rate_limit:
   - { use: monthly, cost: 2 }
   - { name: burst, algorithm: gcra, capacity: 10, refill_rate: 5, required: true, tier_overrides: { big: { capacity: 50 } } }
 tags:
+  expensive: { rate_limit: [{ use: inherited }, { use: monthly, cost: 25 }] }
   slow: { rate_limit: [{ use: inherited }, { name: slow, algorithm: gcra, capacity: 2, refill_rate: 1, required: true }] }
 routes:
   # The platform's own routes are its own affair.
@@ -134,7 +135,7 @@ fn each_way_to_loosen_is_named() {
     assert_eq!(
         cheaper,
         [
-            "team.yaml:3:65 required: a request costs less of the required limit `monthly` here than it must | platform.yaml:5:12"
+            "team.yaml:3:65 required: a request costs less of the required limit `monthly` here than it must | platform.yaml:8:12, platform.yaml:5:12"
         ]
     );
     assert_eq!(of("[{ use: monthly, cost: 2 }, { use: other }]").len(), 1);
@@ -148,8 +149,25 @@ fn a_tag_of_the_platform_requires_its_limits_of_the_operations_that_have_it() {
     let without = format!("[{MONTHLY}, {{ name: own, algorithm: gcra, capacity: 5, refill_rate: 1 }}]");
     let said = with_tag(&without);
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("`slow`") && said[0].ends_with("| platform.yaml:11:44"), "{said:?}");
+    assert!(said[0].contains("`slow`") && said[0].ends_with("| platform.yaml:12:44"), "{said:?}");
     assert_eq!(with_tag("[{ use: inherited }]"), Vec::<String>::new());
+}
+
+#[test]
+fn a_tag_of_the_platform_requires_its_cost() {
+    let expensive = |limits: &str| {
+        said(&format!("paths: {{ /a: {{ get: {{ tags: [expensive, slow], x-rate-limit: {limits} }} }} }}"))
+    };
+    for cheaper in [
+        "{ use: monthly, cost: 24 }",
+        "{ use: monthly, cost: 25 }, { use: monthly, cost: 2, when: { header: { X-A: } } }",
+    ] {
+        let said = expensive(&format!("[{{ use: inherited }}, {cheaper}]"));
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("costs less of the required limit `monthly` here than it must"), "{said:?}");
+        assert!(said[0].ends_with("| platform.yaml:11:56, platform.yaml:5:12"), "{said:?}");
+    }
+    assert_eq!(expensive("[{ use: inherited }, { use: monthly, cost: 30 }]"), Vec::<String>::new());
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Entry {
             return None;
         }
         let decision = peek(hit.limit, self.state()?, self.server_after(least), hit.cost);
-        if decision.granted() {
+        if decision.is_granted() {
             return None;
         }
         self.refused = now;
@@ -95,7 +95,7 @@ impl Entry {
     /// Whether a hit would be granted so long after. `None` if that is not known.
     fn grants_after(&self, elapsed: Duration, hit: &Hit<'_>) -> Option<bool> {
         let (_, decision) = decide(hit.limit, self.state()?, self.server_after(elapsed), hit.cost);
-        Some(decision.granted())
+        Some(decision.is_granted())
     }
 
     /// What hits are judged by. `None` if that is not told.

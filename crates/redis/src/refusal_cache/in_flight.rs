@@ -37,7 +37,7 @@ impl<'a> OnItsWay<'a> {
         let when = When { asked: self.asked, answered, server };
         let hits = std::mem::take(&mut self.hits);
         let has_room = |decision: &Decision, cost| {
-            if *granted { decision.remaining >= cost } else { decision.granted() }
+            if *granted { decision.remaining >= cost } else { decision.is_granted() }
         };
         let matters = |(place, hit): &(usize, &Hit<'_>)| {
             decisions.get(*place).is_some_and(|decision| !has_room(decision, hit.cost))

@@ -50,7 +50,7 @@ fn spent(limit: &Limit, at: Micros, cost: u64) -> State {
     let mut state = None;
     loop {
         let (change, decision) = decide(limit, state.as_ref(), at, cost);
-        if !decision.granted() {
+        if !decision.is_granted() {
             return state.expect("a limit that is not used up grants");
         }
         change.apply(&mut state);
@@ -95,9 +95,12 @@ fn what_is_refused_from_memory_would_be_refused_by_the_server() {
                 times += 1;
                 let at = |elapsed| peek(&limit, Some(&state), Micros::new(EPOCH + elapsed), cost);
                 // If it was decided just when it was asked, the server is 5 ms ahead of what we know.
-                assert!(!at(elapsed + 5_000).granted(), "{limit}, cost {cost}, after {elapsed} us");
+                assert!(!at(elapsed + 5_000).is_granted(), "{limit}, cost {cost}, after {elapsed} us");
                 // If it was decided just when the answer came, it is not.
-                assert!(at(elapsed + retry.get()).granted(), "{limit}, cost {cost}: told {retry} too early");
+                assert!(
+                    at(elapsed + retry.get()).is_granted(),
+                    "{limit}, cost {cost}: told {retry} too early"
+                );
             }
             assert!(times > 100, "{limit}, cost {cost}: {times} times");
         }

@@ -6,9 +6,9 @@ use tollgate_algorithms::Micros;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ResponseConfig {
     /// Which generations of headers are sent.
-    pub generations: Generations,
-    /// What `X-RateLimit-Reset` means.
-    pub reset: Reset,
+    pub generations: HeaderFormats,
+    /// What `X-RateLimit-ResetFormat` means.
+    pub reset: ResetFormat,
     /// Maximum jitter that is added to `Retry-After`, so that clients that were refused together do not return together.
     pub retry_jitter: Micros,
     /// Whether headers carry a partition key: a keyed hash of the key, never the identity itself.
@@ -22,18 +22,18 @@ pub struct ResponseConfig {
 
 /// Which generations of headers are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Generations {
+pub struct HeaderFormats {
     /// `RateLimit-Policy` and `RateLimit`, of the current IETF draft.
     pub draft: bool,
-    /// `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
+    /// `X-RateLimit-Limit`, `-Remaining` and `-ResetFormat`.
     pub x_ratelimit: bool,
-    /// `RateLimit-Limit`, `-Remaining` and `-Reset`, of the drafts up to 06.
+    /// `RateLimit-Limit`, `-Remaining` and `-ResetFormat`, of the drafts up to 06.
     pub triple: bool,
 }
 
-/// What `X-RateLimit-Reset` means.
+/// What `X-RateLimit-ResetFormat` means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reset {
+pub enum ResetFormat {
     /// Seconds since 1970.
     Epoch,
     /// Seconds from now.
@@ -43,8 +43,8 @@ pub enum Reset {
 impl Default for ResponseConfig {
     fn default() -> Self {
         Self {
-            generations: Generations::default(),
-            reset: Reset::Epoch,
+            generations: HeaderFormats::default(),
+            reset: ResetFormat::Epoch,
             retry_jitter: Micros::ZERO,
             partition_key: false,
             degraded: false,
@@ -52,7 +52,7 @@ impl Default for ResponseConfig {
     }
 }
 
-impl Default for Generations {
+impl Default for HeaderFormats {
     fn default() -> Self {
         Self { draft: true, x_ratelimit: true, triple: false }
     }

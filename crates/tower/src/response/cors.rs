@@ -5,7 +5,7 @@ use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ORIGIN, VARY,
 };
 use http::{HeaderMap, HeaderValue};
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::header;
 use tollgate_policy::model::{Cors, Origins};
 
@@ -16,7 +16,7 @@ pub(crate) fn write(cors: &Cors, request: &HeaderMap, response: &mut HeaderMap) 
         Origins::These(origins) => {
             // The response depends on the origin.
             response.append(VARY, HeaderValue::from_static("origin"));
-            let Found::One(origin) = header::find(request, &ORIGIN) else { return };
+            let Lookup::One(origin) = header::find(request, &ORIGIN) else { return };
             let Some(allowed) = origins.iter().find(|allowed| allowed.as_bytes() == origin) else { return };
             let Ok(allowed) = HeaderValue::from_str(allowed) else { return };
             allowed

@@ -2,14 +2,14 @@
 
 use http::HeaderValue;
 
-use crate::response::header_cache::Remembered;
+use crate::response::header_cache::HeaderCache;
 
 /// All two-digit numbers.
 const PAIRS: [[u8; 2]; 100] = pairs();
 
 thread_local! {
     /// Recently used values: the same small numbers recur.
-    static VALUES: Remembered<u64> = const { Remembered::new() };
+    static VALUES: HeaderCache<u64> = const { HeaderCache::new() };
 }
 
 /// A number as a header value.

@@ -10,12 +10,12 @@ const PLACES: usize = 128;
 /// Header values by their content, for one thread. Cloning a cached value takes a third of the time of formatting a new one,
 /// which allocates.
 #[derive(Debug)]
-pub(crate) struct Remembered<K> {
+pub(crate) struct HeaderCache<K> {
     /// Empty until first use.
     places: RefCell<Vec<Option<(K, HeaderValue)>>>,
 }
 
-impl<K: Copy + PartialEq> Remembered<K> {
+impl<K: Copy + PartialEq> HeaderCache<K> {
     pub(crate) const fn new() -> Self {
         Self { places: RefCell::new(Vec::new()) }
     }
@@ -39,7 +39,7 @@ impl<K: Copy + PartialEq> Remembered<K> {
 
 #[test]
 fn what_falls_into_one_place_is_not_taken_for_another() {
-    let values = Remembered::new();
+    let values = HeaderCache::new();
     let mut written = 0;
     // In turns, so that each takes the place of the one before, and then one again and again.
     for number in [0, 128, 0, 256, 1, 129, 1, 1, 1, u64::MAX] {

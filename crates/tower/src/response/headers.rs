@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_algorithms::{Decision, Micros, Mode, Retry};
 use tollgate_http::header::whole_number;
 
-use crate::response::config::{Generations, Reset, ResponseConfig};
+use crate::response::config::{HeaderFormats, ResetFormat, ResponseConfig};
 use crate::response::rendered_limit::RenderedLimit;
 use crate::response::{decimal, structured_fields};
 
@@ -94,10 +94,10 @@ impl LimitHeaders {
         let (rendered, decision) = binding;
         let seconds = || decision.reset_after.secs_rounded_up();
         let reset = || match config.reset {
-            Reset::Epoch => now.saturating_add(decision.reset_after).secs_rounded_up(),
-            Reset::Delta => seconds(),
+            ResetFormat::Epoch => now.saturating_add(decision.reset_after).secs_rounded_up(),
+            ResetFormat::Delta => seconds(),
         };
-        let Generations { x_ratelimit, triple, .. } = config.generations;
+        let HeaderFormats { x_ratelimit, triple, .. } = config.generations;
         let binding = (x_ratelimit || triple).then(|| Binding {
             limit: rendered.limit.clone(),
             remaining: decision.remaining,

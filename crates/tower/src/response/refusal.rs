@@ -15,7 +15,7 @@ use crate::response::headers::{LimitHeaders, RenderedStatus};
 use crate::response::rendered_limit::RenderedLimit;
 use crate::response::{decimal, jitter, json, problem, structured_fields};
 
-pub(crate) use ready::Ready;
+pub(crate) use ready::PreparedRefusal;
 
 /// Start of the body of a 429: the problem type and title that IANA registers for an exceeded quota.
 const REFUSED: &str = concat!(

@@ -14,9 +14,9 @@ use super::config::ResponseConfig;
 use super::error_response::ErrorResponse;
 use super::headers::{Degraded, LimitHeaders, RenderedStatus};
 use super::problem;
-use super::refusal::{self, Ready};
+use super::refusal::{self, PreparedRefusal};
 use super::rendered_limit::RenderedLimit;
-use crate::admitted::Inside;
+use crate::admitted::InnerAdmissions;
 
 /// Writes the responses of one enforcer.
 ///
@@ -28,7 +28,7 @@ pub struct ResponseWriter {
     rendered: Vec<Option<RenderedLimit>>,
     /// The refusals of limits, except for the numbers, since a limit first refused. Consumers' own numbers have none: there may
     /// be as many as consumers.
-    ready: Vec<OnceLock<Option<Box<Ready>>>>,
+    ready: Vec<OnceLock<Option<Box<PreparedRefusal>>>>,
     /// Limits with the numbers that rules computed for requests.
     computed: ComputedLimits,
     #[cfg(feature = "policy")]
@@ -162,7 +162,7 @@ impl ResponseWriter {
         let nothing = Rendered::default();
         let rendered = self.rendered(status, &nothing)?;
         let ready = self.ready.get(status.id.index())?;
-        let ready = ready.get_or_init(|| Ready::new(rendered.rendered, &self.config));
+        let ready = ready.get_or_init(|| PreparedRefusal::new(rendered.rendered, &self.config));
         ready.as_ref()?.response(&rendered, &self.config, now)
     }
 
@@ -175,7 +175,7 @@ impl ResponseWriter {
 
     /// Writes the headers that show limits after a response with this status.
     pub fn write(&self, admission: &Admission, status: StatusCode, headers: &mut HeaderMap) {
-        self.write_around(admission, Inside::default(), status, headers);
+        self.write_around(admission, InnerAdmissions::default(), status, headers);
     }
 
     /// As [`write`](Self::write), around the headers of layers inside. If one of them refused the request, nothing is charged
@@ -183,7 +183,7 @@ impl ResponseWriter {
     pub(crate) fn write_around(
         &self,
         admission: &Admission,
-        inside: Inside,
+        inside: InnerAdmissions,
         status: StatusCode,
         headers: &mut HeaderMap,
     ) {

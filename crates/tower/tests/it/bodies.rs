@@ -1,7 +1,7 @@
 //! Costs by what a body carries: asked for before, counted, charged. The counting itself is tested where it is written.
 
 use tollgate_engine::{Body, Outcome, RequestHead, Scratch};
-use tollgate_tower::BodyWanted;
+use tollgate_tower::RequiredBody;
 use tollgate_tower::body_cost::{BodyKind, count};
 
 use crate::support::{Gateway, PEER, limiter};
@@ -48,13 +48,13 @@ fn a_body_is_wanted_where_it_is_charged_for_and_nowhere_else() {
             Some(Outcome::NeedsBody { wanted, .. }) => Some(wanted),
             _ => None,
         };
-    let graphql = BodyWanted { kind: Some(BodyKind::GraphQl), max_body: 100_000, max_key: 0 };
+    let graphql = RequiredBody { kind: Some(BodyKind::GraphQl), max_body: 100_000, max_key: 0 };
     assert_eq!(wants(&gateway, "/graphql"), Some(graphql));
     assert_eq!(wants(&gateway, "/batch").map(|wanted| wanted.kind), Some(Some(BodyKind::JsonArray)));
     // A count that serves both is never smaller than either.
     assert_eq!(
         wants(&gateway, "/both"),
-        Some(BodyWanted { kind: Some(BodyKind::GraphQl), max_body: 500, max_key: 0 })
+        Some(RequiredBody { kind: Some(BodyKind::GraphQl), max_body: 500, max_key: 0 })
     );
     assert_eq!(
         (wants(&gateway, "/plain"), wants(&gateway, "/none"), wants(&gateway, "/%zz")),

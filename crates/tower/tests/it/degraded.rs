@@ -21,7 +21,8 @@ pub(crate) fn fill(limiter: &Limiter) {
 #[test]
 fn who_is_counted_together_with_others_is_told_so() {
     let clock = Clock::manual(Micros::from_secs(START));
-    let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().expect("there is memory");
+    let limiter =
+        Limiter::builder().clock(clock.clock()).max_memory(4 << 20).build().expect("there is memory");
     let layer = |name: &str, answers| {
         let rule = Rule::new(name, bucket(5)).keyed_by(KeyExtractor::everyone());
         TollgateLayer::new(Rules::new(limiter.clone(), [rule]).expect("they are right"))

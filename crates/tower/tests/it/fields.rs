@@ -5,7 +5,7 @@ use std::time::Duration;
 use tollgate::{Limit, Micros, UtcOffset, Window};
 use tollgate_algorithms::{Decision, Outcome, Retry};
 use tollgate_tower::{
-    DescriptorId, Generations, KeyExtractor, LimitDescriptor, LimitStatus, Reset, ResponseConfig,
+    DescriptorId, HeaderFormats, KeyExtractor, LimitDescriptor, LimitStatus, ResetFormat, ResponseConfig,
     ResponseWriter, Rule, Rules, TollgateLayer,
 };
 
@@ -95,7 +95,7 @@ fn generations_are_sent_as_the_settings_say() {
     let all = ["ratelimit-policy", "ratelimit", "x-ratelimit-remaining", "ratelimit-remaining"];
     for bits in 0..8_u8 {
         let on = |bit: u8| bits & bit != 0;
-        let generations = Generations { draft: on(1), x_ratelimit: on(2), triple: on(4) };
+        let generations = HeaderFormats { draft: on(1), x_ratelimit: on(2), triple: on(4) };
         let (limiter, _) = limiter();
         let rule = Rule::new("a", Limit::token_bucket(5, 1, Micros::from_secs(10)).expect("it fits"));
         let rules = Rules::new(limiter, [rule]).expect("they are right");
@@ -114,7 +114,7 @@ fn generations_are_sent_as_the_settings_say() {
 /// The reset in epoch seconds is rounded up as waits are: at that second the key is as good as new.
 #[test]
 fn the_older_reset_is_an_instant_or_a_wait() {
-    for (reset, wanted) in [(Reset::Epoch, START + 11), (Reset::Delta, 10)] {
+    for (reset, wanted) in [(ResetFormat::Epoch, START + 11), (ResetFormat::Delta, 10)] {
         let (limiter, clock) = limiter();
         clock.advance(Duration::from_micros(1));
         let rule = Rule::new("a", Limit::token_bucket(5, 1, Micros::from_secs(10)).expect("it fits"));

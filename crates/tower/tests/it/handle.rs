@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use http::HeaderName;
 use tollgate::{Limit, Limiter, Micros};
 use tollgate_tower::{
-    Generations, KeyExtractor, LimitsHandle, ResponseConfig, Rule, RuleKey, Rules, TollgateLayer,
+    HeaderFormats, KeyExtractor, LimitsHandle, ResponseConfig, Rule, RuleKey, Rules, TollgateLayer,
 };
 
 use crate::support::{PEER, get, limiter, policy, request, run, send};
@@ -27,7 +27,7 @@ fn limits_are_replaced_live_and_keep_what_clients_have_used() {
     handle.replace(rules(&limiter, 5));
     assert_eq!(get(&clone, "/").parameter("ratelimit", "r"), 2, "three of five are used");
     // What responses show stays, whatever the limits are.
-    let generations = Generations { draft: false, x_ratelimit: true, triple: false };
+    let generations = HeaderFormats { draft: false, x_ratelimit: true, triple: false };
     handle.configure_responses(ResponseConfig { generations, ..ResponseConfig::default() });
     handle.replace(rules(&limiter, 9));
     let told = get(&layer, "/");

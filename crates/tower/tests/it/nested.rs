@@ -169,8 +169,11 @@ fn middleware_outside_sees_the_outcome_of_all_layers() {
 #[test]
 fn a_degraded_limit_inside_is_told() {
     let clock = tollgate::Clock::manual(Micros::from_secs(crate::support::START));
-    let full =
-        Limiter::builder().clock(clock.clock()).budget(tollgate::BUDGET_BYTES_MIN).build().expect("memory");
+    let full = Limiter::builder()
+        .clock(clock.clock())
+        .max_memory(tollgate::MAX_MEMORY_BYTES_MIN)
+        .build()
+        .expect("memory");
     crate::degraded::fill(&full);
     let (room, _) = limiter();
     let config = ResponseConfig { degraded: true, ..ResponseConfig::default() };

@@ -233,7 +233,8 @@ fn jitter_only_makes_a_wait_longer_and_spreads_those_who_were_refused_together()
 /// A store that is full, with so many limits in it that a new key of a further one cannot even share a cell.
 fn full() -> Limiter {
     let clock = Clock::manual(Micros::from_secs(START));
-    let limiter = Limiter::builder().clock(clock.clock()).budget(4 << 20).build().expect("there is memory");
+    let limiter =
+        Limiter::builder().clock(clock.clock()).max_memory(4 << 20).build().expect("there is memory");
     let day = Limit::token_bucket(1, 1, Micros::DAY).expect("it fits");
     let flood = limiter.limit("flood", day);
     for key in 0..400_000_u32 {

@@ -44,7 +44,7 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) fn new(limiter: &Limiter, text: &str) -> Self {
-        let enforcer = Enforcer::from(limits(limiter, text).for_good());
+        let enforcer = Enforcer::from(limits(limiter, text).non_refundable());
         let responses = ResponseWriter::new(&enforcer, ResponseConfig::default());
         Self { enforcer: Arc::new(enforcer), responses }
     }

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
 use http::{Request, StatusCode};
-use tollgate::{Limiter, StoreFails};
+use tollgate::{FailureRule, Limiter};
 use tollgate_http::address::{Client, Prefixes};
 use tollgate_policy::key::{Kind, push};
 use tollgate_tower::{Enforcer, KeyExtractor, Rule, Rules, TollgateLayer};
@@ -42,7 +42,7 @@ async fn claims(app: &Router, times: usize) -> Vec<u16> {
 
 /// What the store says the address has left.
 async fn left(limiter: &Limiter) -> u64 {
-    let limit = limiter.shared_limit("login", many(5), StoreFails::Deny);
+    let limit = limiter.shared_limit("login", many(5), FailureRule::Deny);
     let mut key = Vec::new();
     push(&mut key, Kind::Address, &Client::of(PEER, &Prefixes::default()).key_bytes());
     limiter.inspect(&limit, &key).await.expect("the store answers").decision.remaining
@@ -103,7 +103,7 @@ fn an_address_that_is_reset_may_claim_again() {
         }
         let mut key = Vec::new();
         push(&mut key, Kind::Address, &Client::of(PEER, &Prefixes::default()).key_bytes());
-        let limit = limiter.shared_limit("login", many(5), StoreFails::Deny);
+        let limit = limiter.shared_limit("login", many(5), FailureRule::Deny);
         limiter.reset(&limit, &key).await.expect("the store answers");
         assert_eq!(claim(&app, "u0").await, 401);
     });

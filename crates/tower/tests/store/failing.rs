@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::time::Instant;
-use tollgate::{Limiter, StoreFails};
+use tollgate::{FailureRule, Limiter};
 use tollgate_tower::{ResponseConfig, Rule, Rules};
 
 use crate::support::{LONG, Told, app, app_with, ask, limiter, limits, many, run, server};
@@ -23,8 +23,8 @@ routes:
   - path: /free
 ";
 const TELLING: ResponseConfig = {
-    let generations = tollgate_tower::Generations { draft: true, x_ratelimit: true, triple: false };
-    let (reset, retry_jitter) = (tollgate_tower::Reset::Delta, tollgate::Micros::ZERO);
+    let generations = tollgate_tower::HeaderFormats { draft: true, x_ratelimit: true, triple: false };
+    let (reset, retry_jitter) = (tollgate_tower::ResetFormat::Delta, tollgate::Micros::ZERO);
     ResponseConfig { generations, reset, retry_jitter, partition_key: false, degraded: true }
 };
 /// Short, because every call waits for it until the breaker opens.
@@ -86,7 +86,7 @@ routes: [{ path: / }]
     let server = server();
     run(async {
         server.signal("STOP").expect("it is frozen");
-        let quarter = StoreFails::Local { share: 1, of: 4 };
+        let quarter = FailureRule::Local { share: 1, of: 4 };
         let rules = |cost| {
             let rule = Rule::new("l", many(3)).cost(cost).when_store_fails(quarter);
             app_with(Rules::new(limiter(&server, SHORT), [rule]).expect("rules"), TELLING)
@@ -109,9 +109,9 @@ fn rules_written_in_rust_have_the_same_three_answers() {
     run(async {
         server.signal("STOP").expect("it is frozen");
         let rules = [
-            (StoreFails::Allow, (200, Some("uncounted"), None, "true [Nothing]")),
-            (StoreFails::Deny, (503, Some("unknown"), None, "")),
-            (StoreFails::Local { share: 1, of: 2 }, (200, Some("local"), Some("1"), "true [Share]")),
+            (FailureRule::Allow, (200, Some("uncounted"), None, "true [Nothing]")),
+            (FailureRule::Deny, (503, Some("unknown"), None, "")),
+            (FailureRule::Local { share: 1, of: 2 }, (200, Some("local"), Some("1"), "true [Share]")),
         ];
         for (fails, wanted) in rules {
             let rule = Rule::new("rule", many(4)).when_store_fails(fails);

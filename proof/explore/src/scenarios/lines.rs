@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use super::both;
-use crate::store::memory::in_flight::{InFlight, Overflow, Wish};
-use crate::store::memory::in_line::{Books, Joined, Line};
+use crate::store::memory::in_flight::{InFlight, Overflow, PermitMode};
+use crate::store::memory::in_line::{JoinResult, PermitCounters, PermitQueue};
 use crate::store::memory::queue::Place;
 use crate::sync::AtomicU64;
 
@@ -15,7 +15,7 @@ const KEY: u64 = 1;
 struct One {
     table: InFlight,
     overflow: Overflow,
-    line: Line,
+    line: PermitQueue,
     limit: Arc<AtomicU64>,
 }
 
@@ -23,26 +23,26 @@ impl One {
     /// With the permit taken.
     fn taken() -> Arc<Self> {
         let table = InFlight::new(1, 1).expect("there is memory");
-        let (overflow, line) = (Overflow::default(), Line::default());
+        let (overflow, line) = (Overflow::default(), PermitQueue::default());
         let one = Self { table, overflow, line, limit: Arc::new(AtomicU64::new(1)) };
         assert!(one.try_take(), "it is free");
         Arc::new(one)
     }
 
-    fn books(&self) -> Books<'_> {
-        Books { table: &self.table, overflow: &self.overflow }
+    fn books(&self) -> PermitCounters<'_> {
+        PermitCounters { table: &self.table, overflow: &self.overflow }
     }
 
     fn try_take(&self) -> bool {
-        self.table.take(KEY, Wish::Enforced, 1, &self.overflow).is_ok()
+        self.table.take(KEY, PermitMode::Enforced, 1, &self.overflow).is_ok()
     }
 
     /// Joins the line; `None` if there is a permit.
     fn join(&self) -> Option<Place> {
         match self.line.join(self.books(), KEY, &self.limit, Waker::noop()) {
-            Joined::Waits(place) => Some(place),
-            Joined::Granted(..) => None,
-            Joined::NoRoom => unreachable!("there is room"),
+            JoinResult::Waits(place) => Some(place),
+            JoinResult::Granted(..) => None,
+            JoinResult::NoRoom => unreachable!("there is room"),
         }
     }
 
@@ -52,8 +52,8 @@ impl One {
 
     /// As a permit that is dropped.
     fn release(&self) {
-        let counted = crate::store::memory::in_flight::Counted::Slot;
-        if !self.table.give_back(KEY, Wish::Enforced, counted, &self.overflow) {
+        let counted = crate::store::memory::in_flight::PermitLocation::Slot;
+        if !self.table.give_back(KEY, PermitMode::Enforced, counted, &self.overflow) {
             self.line.pass_on(self.books(), KEY);
         }
     }

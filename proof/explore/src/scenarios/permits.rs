@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{both, three};
-use crate::store::memory::in_flight::{Counted, InFlight, Overflow, Wish};
+use crate::store::memory::in_flight::{InFlight, Overflow, PermitLocation, PermitMode};
 
 /// A key in the first line, and others that fill it.
 const KEY: u64 = 1;
@@ -22,12 +22,12 @@ fn permits(homes_max: usize) -> Arc<Permits> {
 }
 
 impl Permits {
-    fn take(&self, id: u64, limit: u32) -> Option<Counted> {
-        self.table.take(id, Wish::Enforced, limit, &self.overflow).ok().map(|(counted, _)| counted)
+    fn take(&self, id: u64, limit: u32) -> Option<PermitLocation> {
+        self.table.take(id, PermitMode::Enforced, limit, &self.overflow).ok().map(|(counted, _)| counted)
     }
 
-    fn give_back(&self, id: u64, counted: Counted) {
-        assert!(self.table.give_back(id, Wish::Enforced, counted, &self.overflow), "nobody waits");
+    fn give_back(&self, id: u64, counted: PermitLocation) {
+        assert!(self.table.give_back(id, PermitMode::Enforced, counted, &self.overflow), "nobody waits");
     }
 
     /// Takes a permit and gives it back.

@@ -23,8 +23,8 @@ impl Memory {
         Self {
             table,
             rates: Rates::new(),
-            cells: Cells::new(chunks.saturating_sub(1) * Cells::CHUNK_BYTES),
-            shared: Shared::new(usize::MAX),
+            cells: LargeStates::new(chunks.saturating_sub(1) * LargeStates::CHUNK_BYTES),
+            shared: OverflowBuckets::new(usize::MAX),
             // It is the number of chunks that bounds the cells, unless there are to be none.
             budget: if chunks == 0 { 0 } else { usize::MAX },
             reserved: AtomicUsize::new(0),
@@ -34,13 +34,13 @@ impl Memory {
             calendar: Calendar::default(),
             looked: AtomicU64::new(0),
             swept: AtomicU64::new(0),
-            returns: Returns::new(),
+            returns: ReturningKeys::new(),
         }
     }
 
     /// Moves all of the table, if it can be moved.
     pub(crate) fn move_all(&self, now: Micros) {
-        let at = At::new(self, now);
+        let at = StoreAtInstant::new(self, now);
         self.table.make_room(&at);
         while self.table.is_moving() {
             crate::sync::pause(0);

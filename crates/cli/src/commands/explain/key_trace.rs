@@ -3,7 +3,7 @@
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 use tollgate_http::authorization::{self, Scheme};
-use tollgate_http::found::Found;
+use tollgate_http::found::Lookup;
 use tollgate_http::text::shown;
 use tollgate_http::{cookie, header, query};
 use tollgate_policy::Matched;
@@ -223,11 +223,11 @@ fn credentials(scheme: Scheme, case: &Case<'_>) -> State {
     }
 }
 
-fn state(found: &Found<'_>) -> State {
+fn state(found: &Lookup<'_>) -> State {
     match found {
-        Found::Missing | Found::Empty => State::Missing,
-        Found::One(_) => State::One,
-        Found::Repeated | Found::Malformed => State::Unclear,
+        Lookup::Missing | Lookup::Empty => State::Missing,
+        Lookup::One(_) => State::One,
+        Lookup::Repeated | Lookup::Malformed => State::Unclear,
     }
 }
 
@@ -249,11 +249,11 @@ fn token(claim: &str, taken: bool, case: &Case<'_>) -> Look {
     let place = jwt.map_or_else(|| "header Authorization".into(), |jwt| titled(&jwt.header));
     match (taken, sent) {
         (true, _) => Look::There(Some(format!("the token in the {place}"))),
-        (false, Found::Missing | Found::Empty) => Look::Not(format!("there is no token in the {place}")),
-        (false, Found::One(_)) => {
+        (false, Lookup::Missing | Lookup::Empty) => Look::Not(format!("there is no token in the {place}")),
+        (false, Lookup::One(_)) => {
             Look::Not(format!("the token in the {place} is not valid, or does not say `{}`", shown(claim)))
         }
-        (false, Found::Repeated | Found::Malformed) => {
+        (false, Lookup::Repeated | Lookup::Malformed) => {
             Look::Not(format!("the token in the {place} is there twice, or cannot be read"))
         }
     }

@@ -5,7 +5,7 @@ use tollgate_algorithms::{Decision, Limit, Micros, Mode, decide};
 use tollgate_engine::{DescriptorId, LimitDescriptor, LimitStatus, Visibility, ZeroStatus};
 use tollgate_policy::model;
 use tollgate_policy::numbers::Numbers;
-use tollgate_tower::{Generations, Reset, ResponseConfig, ResponseWriter};
+use tollgate_tower::{HeaderFormats, ResetFormat, ResponseConfig, ResponseWriter};
 
 use super::limits::{Charged, Met};
 use super::refusal::{self, Refusal};
@@ -13,8 +13,8 @@ use super::refusal::{self, Refusal};
 /// What clients are told, unless the gateway's settings say otherwise. The reset is a wait here, because there is no instant before
 /// there is a response.
 pub(super) const RESPONSES: ResponseConfig = ResponseConfig {
-    generations: Generations { draft: true, x_ratelimit: true, triple: false },
-    reset: Reset::Delta,
+    generations: HeaderFormats { draft: true, x_ratelimit: true, triple: false },
+    reset: ResetFormat::Delta,
     retry_jitter: Micros::ZERO,
     partition_key: false,
     degraded: false,

@@ -27,7 +27,7 @@ impl Worker {
             meters.count(*granted, charge.mode, Source::Own);
         }
         let Some(verdict) = scratch.verdict() else { return };
-        if verdict.degraded() {
+        if verdict.is_degraded() {
             self.metrics.degraded.inc();
         }
         let charges = scratch.hits().charges();
@@ -36,9 +36,9 @@ impl Worker {
             meters.for_each(|meters| meters.unavailable.inc());
             return;
         }
-        for (charge, answer) in charges.iter().zip(verdict.answers()) {
+        for (charge, answer) in charges.iter().zip(verdict.results()) {
             let Some(meters) = live.meters.get(charge.limit.index()) else { continue };
-            meters.count(answer.granted(), answer.mode(), answer.source());
+            meters.count(answer.is_granted(), answer.mode(), answer.source());
         }
     }
 

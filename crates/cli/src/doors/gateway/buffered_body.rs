@@ -8,7 +8,7 @@ use std::task::Poll;
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use hyper::body::Incoming;
-use tollgate_engine::BodyWanted;
+use tollgate_engine::RequiredBody;
 
 use super::body::Rest;
 use super::body_rate::Pace;
@@ -33,7 +33,7 @@ pub(crate) struct Held {
 /// When the client breaks off, or is late: whatever is late, nobody but the client was asked for anything yet.
 pub(crate) async fn hold(
     mut body: Incoming,
-    wanted: BodyWanted,
+    wanted: RequiredBody,
     mut pace: Option<Pace>,
     watch: &Arc<Watch>,
 ) -> Result<Held, Stopped> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response, request};
 use hyper::body::Incoming;
-use tollgate_engine::{Admission, Body, BodyWanted, CheckError, Outcome, RequestHead, Scratch};
+use tollgate_engine::{Admission, Body, CheckError, Outcome, RequestHead, RequiredBody, Scratch};
 use tollgate_policy::Matched;
 use tollgate_tower::{ErrorResponse, Reply, grpc};
 
@@ -90,7 +90,7 @@ enum AtOnce {
     /// Its limits are counted in a shared store, which takes a while.
     Waits(Incoming),
     /// Some of its body has to be read first.
-    NeedsBody(BodyWanted, Matched, Incoming),
+    NeedsBody(RequiredBody, Matched, Incoming),
 }
 
 /// What came of a check.
@@ -98,7 +98,7 @@ enum AtOnce {
 enum Checked {
     Admitted(Admission),
     Rejected(ErrorResponse),
-    NeedsBody(BodyWanted, Matched),
+    NeedsBody(RequiredBody, Matched),
 }
 
 impl Came {
@@ -194,7 +194,7 @@ impl Came {
     /// Reads the wanted part of the body, checks the request, then continues.
     async fn hold_and_check(
         mut self,
-        wanted: BodyWanted,
+        wanted: RequiredBody,
         matched: Matched,
         body: Incoming,
     ) -> Response<ResponseBody> {

@@ -74,6 +74,7 @@ impl Folder {
         let logs = Arc::new(logs);
         let common = Common {
             upstream: Arc::new(Addresses::new(&settings.upstream)),
+            guards: Arc::default(),
             settings: Arc::new(settings),
             live: Arc::clone(&live),
             metrics: Arc::clone(&metrics),

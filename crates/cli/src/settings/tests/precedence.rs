@@ -77,7 +77,7 @@ fn a_file_can_name_the_policy_and_its_files_are_seen_from_it() {
     let settings = call.good().settings;
     assert_eq!(settings.policy, "api/openapi.yaml");
     assert_eq!(settings.upstream.ca.as_deref(), Some("etc/ca.pem"));
-    let tls = Tls { certificate: "etc/cert.pem".into(), key: "/etc/key.pem".into() };
+    let tls = Tls::new("etc/cert.pem", "/etc/key.pem");
     assert_eq!(settings.tls, Some(tls));
 }
 

@@ -9,7 +9,7 @@ fn right() -> super::Call {
 #[test]
 fn what_has_to_be_given_is_asked_for() {
     let policy = "nothing says which policy is enforced; give --policy, TOLLGATE_POLICY, or limits in the file with settings";
-    let upstream = "nothing says where requests go; give --upstream, TOLLGATE_UPSTREAM_URL, or `upstream: { url: … }` under `serve`";
+    let upstream = "nothing says where requests go; give --upstream, TOLLGATE_UPSTREAM_URL, or `upstream: { url: … }` under `serve`; or an endpoint that clients ask for decisions: --grpc, --resp or --api";
     assert_eq!(call("").said(), [policy, upstream]);
     assert_eq!(call("").file("tollgate.yaml", "tollgate: 1\nserve: {}\n").said(), [policy, upstream]);
     assert_eq!(call("--policy openapi.yaml").file("openapi.yaml", OPENAPI).said(), [upstream]);

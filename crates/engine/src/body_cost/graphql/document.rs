@@ -91,50 +91,57 @@ fn selection<'a>(tokens: &mut Tokens<'a>) -> Option<Selection<'a>> {
     let mut found = Selection::default();
     let mut open: usize = 1;
     // Whether a field, a spread or an inline fragment is at hand, to which arguments or directives may belong.
-    let mut at_hand = AtHand::Nothing;
+    let mut at_hand = Expected::Nothing;
     while open > 0 {
         at_hand = match (tokens.next()?, at_hand) {
-            (Token::Name(_), AtHand::Directive(of)) => of.again(),
+            (Token::Name(_), Expected::Directive(of)) => of.again(),
             // The field behind an alias is not another one.
-            (Token::Name(_), AtHand::Alias) => AtHand::Field,
-            (Token::Name("on"), AtHand::Spread) => {
+            (Token::Name(_), Expected::Alias) => Expected::Field,
+            (Token::Name("on"), Expected::Spread) => {
                 let Some(Token::Name(_)) = tokens.next() else { return None };
-                AtHand::Inline
+                Expected::Inline
             }
-            (Token::Name(name), AtHand::Spread) => {
+            (Token::Name(name), Expected::Spread) => {
                 found.spreads.push(name);
-                AtHand::Fragment
+                Expected::Fragment
             }
-            (Token::Name(_), AtHand::Nothing | AtHand::Name | AtHand::Field | AtHand::Fragment) => {
+            (Token::Name(_), Expected::Nothing | Expected::Name | Expected::Field | Expected::Fragment) => {
                 found.fields = found.fields.saturating_add(1);
-                AtHand::Name
+                Expected::Name
             }
-            (Token::Sign(b':'), AtHand::Name) => AtHand::Alias,
-            (Token::Sign(b'('), AtHand::Name | AtHand::Field) => {
+            (Token::Sign(b':'), Expected::Name) => Expected::Alias,
+            (Token::Sign(b'('), Expected::Name | Expected::Field) => {
                 balanced(tokens, b')')?;
-                AtHand::Field
+                Expected::Field
             }
-            (Token::Sign(b'('), AtHand::Fragment | AtHand::Inline) => {
+            (Token::Sign(b'('), Expected::Fragment | Expected::Inline) => {
                 balanced(tokens, b')')?;
                 at_hand
             }
-            (Token::Sign(b'@'), AtHand::Name | AtHand::Field) => AtHand::Directive(Of::Field),
-            (Token::Sign(b'@'), AtHand::Fragment) => AtHand::Directive(Of::Fragment),
-            (Token::Sign(b'@'), AtHand::Spread | AtHand::Inline) => AtHand::Directive(Of::Inline),
-            (Token::Sign(b'{'), AtHand::Name | AtHand::Field) => {
+            (Token::Sign(b'@'), Expected::Name | Expected::Field) => {
+                Expected::Directive(DirectiveTarget::Field)
+            }
+            (Token::Sign(b'@'), Expected::Fragment) => Expected::Directive(DirectiveTarget::Fragment),
+            (Token::Sign(b'@'), Expected::Spread | Expected::Inline) => {
+                Expected::Directive(DirectiveTarget::Inline)
+            }
+            (Token::Sign(b'{'), Expected::Name | Expected::Field) => {
                 balanced(tokens, b'}')?;
-                AtHand::Nothing
+                Expected::Nothing
             }
-            (Token::Sign(b'{'), AtHand::Spread | AtHand::Inline) if open < DEPTH_MAX => {
+            (Token::Sign(b'{'), Expected::Spread | Expected::Inline) if open < DEPTH_MAX => {
                 open = open.saturating_add(1);
-                AtHand::Nothing
+                Expected::Nothing
             }
-            (Token::Spread, AtHand::Nothing | AtHand::Name | AtHand::Field | AtHand::Fragment) => {
-                AtHand::Spread
+            (Token::Spread, Expected::Nothing | Expected::Name | Expected::Field | Expected::Fragment) => {
+                Expected::Spread
             }
-            (Token::Sign(b'}'), AtHand::Nothing | AtHand::Name | AtHand::Field | AtHand::Fragment) => {
+            (
+                Token::Sign(b'}'),
+                Expected::Nothing | Expected::Name | Expected::Field | Expected::Fragment,
+            ) => {
                 open = open.saturating_sub(1);
-                AtHand::Nothing
+                Expected::Nothing
             }
             (Token::Name(_) | Token::Sign(_) | Token::Spread | Token::Value | Token::Wrong, _) => {
                 return None;
@@ -147,7 +154,7 @@ fn selection<'a>(tokens: &mut Tokens<'a>) -> Option<Selection<'a>> {
 
 /// What the next token may belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum AtHand {
+enum Expected {
     Nothing,
     /// `a`, which is a field, or its alias.
     Name,
@@ -162,23 +169,23 @@ enum AtHand {
     /// `... on T`
     Inline,
     /// `@`, whose name is next.
-    Directive(Of),
+    Directive(DirectiveTarget),
 }
 
 /// What a directive belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Of {
+enum DirectiveTarget {
     Field,
     Fragment,
     Inline,
 }
 
-impl Of {
-    const fn again(self) -> AtHand {
+impl DirectiveTarget {
+    const fn again(self) -> Expected {
         match self {
-            Self::Field => AtHand::Field,
-            Self::Fragment => AtHand::Fragment,
-            Self::Inline => AtHand::Inline,
+            Self::Field => Expected::Field,
+            Self::Fragment => Expected::Fragment,
+            Self::Inline => Expected::Inline,
         }
     }
 }

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{inside, ip};
 use crate::address::{canonical, parse_node};
-use crate::trusted::{ForwardHeader, How, TrustedProxies};
+use crate::trusted::{AddressSource, ForwardHeader, TrustedProxies};
 use tollgate_testing::dice::Dice;
 
 const PEER: &str = "10.0.0.1";
@@ -153,16 +153,16 @@ fn walkers_find_what_the_slow_reference_finds() {
         let origin = inside(header.clone()).client(ip(PEER), &headers);
         assert_eq!(origin.address, canonical(walked(&hops)), "seed {seed}: {:?} of {lines:?}", origin.how);
         match origin.how {
-            How::Walked { .. } => seen[0] += 1,
-            How::StoppedAtBadHop { .. } => seen[1] += 1,
-            How::AllTrusted { .. } => seen[2] += 1,
-            How::NoHeader => seen[3] += 1,
-            how @ (How::Peer
-            | How::PeerNotTrusted
-            | How::TooManyHops
-            | How::Counted { .. }
-            | How::CountedBadHop { .. }
-            | How::TooFewHops { .. }) => panic!("seed {seed}: {how:?} is not an end of this walk"),
+            AddressSource::Walked { .. } => seen[0] += 1,
+            AddressSource::StoppedAtBadHop { .. } => seen[1] += 1,
+            AddressSource::AllTrusted { .. } => seen[2] += 1,
+            AddressSource::NoHeader => seen[3] += 1,
+            how @ (AddressSource::Peer
+            | AddressSource::PeerNotTrusted
+            | AddressSource::TooManyHops
+            | AddressSource::Counted { .. }
+            | AddressSource::CountedBadHop { .. }
+            | AddressSource::TooFewHops { .. }) => panic!("seed {seed}: {how:?} is not an end of this walk"),
         }
         let count = u8::try_from(1 + dice.below(4)).unwrap();
         let origin = TrustedProxies::hops(count, header).unwrap().client(ip(PEER), &headers);

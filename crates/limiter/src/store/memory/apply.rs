@@ -2,17 +2,17 @@
 
 use tollgate_algorithms::{Change, Decision, Limit, Micros, State};
 
-use super::large_states::{Cells, LIST_OVERHEAD_BYTES};
-use super::overflow::{self, Common, Shared};
+use super::large_states::{LIST_OVERHEAD_BYTES, LargeStates};
+use super::overflow::{self, OverflowBucket, OverflowBuckets};
 use super::packed_rates::{FRESH, IN_A_CELL};
 use super::slot::Tag;
-use super::slot_guard::Locked;
-use super::{Ask, At, Given, Memory, NoRoom, SWEPT_LINES, Whose};
-use crate::limit::Registered;
+use super::slot_guard::SlotGuard;
+use super::{KeyRequest, KeyResult, LimitKey, Memory, NoRoom, SWEPT_LINES, StoreAtInstant};
+use crate::limit::LimitInner;
 use crate::sync::Ordering;
 
 /// A state on its way through a decision.
-pub(super) struct Taken {
+pub(super) struct StateInDecision {
     pub(super) state: Option<State>,
     /// The cell it came from, and what its list took.
     pub(super) cell: Option<(u64, usize)>,
@@ -22,7 +22,7 @@ pub(super) struct Taken {
     pub(super) over: bool,
 }
 
-impl Taken {
+impl StateInDecision {
     pub(super) const fn new(state: Option<State>) -> Self {
         Self { state, cell: None, changed: false, over: false }
     }
@@ -37,35 +37,39 @@ impl Memory {
     /// Does what is asked about a key whose slot is locked.
     pub(super) fn act_on(
         &self,
-        locked: Locked<'_>,
-        whose: Whose<'_>,
+        locked: SlotGuard<'_>,
+        whose: LimitKey<'_>,
         dated: &Limit,
-        (ask, now): (Ask<'_>, Micros),
-    ) -> Result<Given, NoRoom> {
+        (ask, now): (KeyRequest<'_>, Micros),
+    ) -> Result<KeyResult, NoRoom> {
         let limit = whose.limit;
         let now = self.instant(locked.known(), now);
         let mut kept = self.take_out(locked.known(), whose, now, None);
         // Now that nobody else is at the key, it is certain what is void.
         let ask = match ask {
-            Ask::Refund(receipt, _) if limit.is_void(whose.id, receipt.at) => Ask::Peek(0),
-            Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => ask,
+            KeyRequest::Refund(receipt, _) if limit.is_void(whose.id, receipt.at) => KeyRequest::Peek(0),
+            KeyRequest::Charge(_)
+            | KeyRequest::Peek(_)
+            | KeyRequest::UpTo(_)
+            | KeyRequest::Settle(_)
+            | KeyRequest::Refund(..) => ask,
         };
         let (change, decision) = asked(dated, kept.state.as_ref(), now, ask);
-        let given = Given { decision, refunded: 0, shared: false, known: true };
-        if matches!(change, Change::Keep) && (!kept.changed || matches!(ask, Ask::Peek(_))) {
+        let given = KeyResult { decision, refunded: 0, shared: false, known: true };
+        if matches!(change, Change::Keep) && (!kept.changed || matches!(ask, KeyRequest::Peek(_))) {
             // A new key that is refused for what it has in common with others is not put in.
             let shared = kept.state.is_some() && self.is_new(locked.known(), now);
-            if shared && !matches!(ask, Ask::Peek(_)) {
+            if shared && !matches!(ask, KeyRequest::Peek(_)) {
                 self.note_overflow();
             }
             self.leave(locked, kept);
-            return Ok(Given { shared, ..given });
+            return Ok(KeyResult { shared, ..given });
         }
         let room = |state: &Option<State>| tollgate_algorithms::headroom(dated, state.as_ref(), now);
-        let before = matches!(ask, Ask::Refund(..)).then(|| room(&kept.state));
+        let before = matches!(ask, KeyRequest::Refund(..)).then(|| room(&kept.state));
         self.within_budget(change, &kept.state).apply(&mut kept.state);
         let refunded = before.map_or(0, |before| room(&kept.state).saturating_sub(before));
-        let given = Given { refunded, ..given };
+        let given = KeyResult { refunded, ..given };
         let over = now.saturating_add(decision.reset_after);
         match self.put_in(locked, whose, kept, (now, over)) {
             Ok(()) => Ok(given),
@@ -75,8 +79,14 @@ impl Memory {
                 let charged = match (&given, ask) {
                     (Ok(given), _) => given.decision.charged,
                     // What is owed for work that was done is owed, wherever there is room to write it down.
-                    (Err(NoRoom(_)), Ask::Settle(cost)) => cost,
-                    (Err(NoRoom(_)), Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) | Ask::Refund(..)) => 0,
+                    (Err(NoRoom(_)), KeyRequest::Settle(cost)) => cost,
+                    (
+                        Err(NoRoom(_)),
+                        KeyRequest::Charge(_)
+                        | KeyRequest::Peek(_)
+                        | KeyRequest::UpTo(_)
+                        | KeyRequest::Refund(..),
+                    ) => 0,
                 };
                 match locked.known() {
                     Some(known) => locked.write(known.0, self.charged_too(limit, known, (charged, now))),
@@ -115,22 +125,26 @@ impl Memory {
     pub(super) fn take_out(
         &self,
         known: Option<(Tag, u64)>,
-        Whose { limit, id }: Whose<'_>,
+        LimitKey { limit, id }: LimitKey<'_>,
         now: Micros,
-        common: Option<&overflow::Cells>,
-    ) -> Taken {
+        common: Option<&overflow::BucketPools>,
+    ) -> StateInDecision {
         let start = || self.shared.start_of(common, &limit.family(), id, now);
-        let Some((tag, value)) = known else { return Taken::new(start()) };
+        let Some((tag, value)) = known else { return StateInDecision::new(start()) };
         match tag.kind() {
-            FRESH => Taken::new(start()),
+            FRESH => StateInDecision::new(start()),
             IN_A_CELL => {
-                let Some(cell) = self.cells.get(value) else { return Taken::new(None) };
+                let Some(cell) = self.cells.get(value) else { return StateInDecision::new(None) };
                 let mut kept = cell.open();
                 let bytes = kept.list_bytes();
                 if cell.is_over(now) {
                     // As good as none by the numbers it was last met under, whatever these here would make of it. A key with a cell is
                     // charged nowhere else, so that what others have spent is not its own.
-                    return Taken { cell: Some((value, bytes)), over: true, ..Taken::new(None) };
+                    return StateInDecision {
+                        cell: Some((value, bytes)),
+                        over: true,
+                        ..StateInDecision::new(None)
+                    };
                 }
                 if kept.limit != limit.mark && kept.limit != 0 {
                     // What was charged in a window that keeps its end from other numbers cannot be given back later.
@@ -142,12 +156,12 @@ impl Memory {
                     limit.void_receipts(id, until);
                 }
                 kept.limit = limit.mark;
-                Taken { cell: Some((value, bytes)), ..Taken::new(kept.state.take()) }
+                StateInDecision { cell: Some((value, bytes)), ..StateInDecision::new(kept.state.take()) }
             }
             kind => {
                 let state = self.rates.state(kind, value, self.since_start(now), now);
                 if limit.narrow.is_some_and(|narrow| narrow.kind == kind) {
-                    return Taken::new(state);
+                    return StateInDecision::new(state);
                 }
                 // The key is met under other numbers for the first time: from now on it drains by these.
                 limit.void_receipts(id, now);
@@ -159,13 +173,13 @@ impl Memory {
                     .and_then(|((narrow, rate), state)| narrow.converted(state, &rate));
                 let own = converted.or(state);
                 let common = start().filter(|common| is_stricter(&limit.limit, common, own.as_ref(), now));
-                Taken { changed: same_algorithm, ..Taken::new(common.or(own)) }
+                StateInDecision { changed: same_algorithm, ..StateInDecision::new(common.or(own)) }
             }
         }
     }
 
     /// Leaves a key as it was, to the bit, and lets go of the lock.
-    pub(super) fn leave(&self, locked: Locked<'_>, taken: Taken) {
+    pub(super) fn leave(&self, locked: SlotGuard<'_>, taken: StateInDecision) {
         if let Some(cell) = taken.cell.filter(|_| !taken.over).and_then(|(number, _)| self.cells.get(number))
         {
             cell.open().state = taken.state;
@@ -176,11 +190,11 @@ impl Memory {
     /// Puts a state into a slot, or into its cell, and lets go of the lock; unless there is no room for a cell.
     pub(super) fn put_in<'a>(
         &self,
-        locked: Locked<'a>,
-        Whose { limit, id }: Whose<'_>,
-        taken: Taken,
+        locked: SlotGuard<'a>,
+        LimitKey { limit, id }: LimitKey<'_>,
+        taken: StateInDecision,
         (at, over): (Micros, Micros),
-    ) -> Result<(), Locked<'a>> {
+    ) -> Result<(), SlotGuard<'a>> {
         let Some(state) = taken.state else {
             self.note_drop(at);
             self.give_cell_back(taken.cell, taken.over);
@@ -196,7 +210,8 @@ impl Memory {
             locked.write(Tag::new(id, kind), word);
             return Ok(());
         }
-        let Some((number, bytes)) = taken.cell.or_else(|| Some((self.new_cell(&At::new(self, at))?, 0)))
+        let Some((number, bytes)) =
+            taken.cell.or_else(|| Some((self.new_cell(&StoreAtInstant::new(self, at))?, 0)))
         else {
             return Err(locked);
         };
@@ -224,7 +239,7 @@ impl Memory {
     }
 
     /// A free cell; if there is none, one of a key that is as good as none, if a look at a few lines finds some.
-    pub(super) fn new_cell(&self, at: &At<'_>) -> Option<u64> {
+    pub(super) fn new_cell(&self, at: &StoreAtInstant<'_>) -> Option<u64> {
         self.free_cell().or_else(|| {
             let from = self.swept.fetch_add(SWEPT_LINES as u64, Ordering::Relaxed);
             let lines = (usize::try_from(from).unwrap_or(0), SWEPT_LINES);
@@ -238,7 +253,7 @@ impl Memory {
         if self.bytes_spoken_for().saturating_add(LIST_BYTES_MIN) > self.budget {
             return None;
         }
-        self.cells.take(|| self.bytes_spoken_for().saturating_add(Cells::CHUNK_BYTES) <= self.budget)
+        self.cells.take(|| self.bytes_spoken_for().saturating_add(LargeStates::CHUNK_BYTES) <= self.budget)
     }
 
     /// A change that would make a list grow beyond the budget is one that does not: the charge is counted with the one
@@ -258,47 +273,47 @@ impl Memory {
     /// others. What is known of it counts there too: who is refused by what he owes is not granted by what others owe.
     pub(super) fn act_in_common(
         &self,
-        whose: Whose<'_>,
+        whose: LimitKey<'_>,
         dated: &Limit,
         known: Option<(Tag, u64)>,
-        (ask, now): (Ask<'_>, Micros),
-    ) -> Result<Given, NoRoom> {
+        (ask, now): (KeyRequest<'_>, Micros),
+    ) -> Result<KeyResult, NoRoom> {
         let (family, id) = (whose.limit.family(), whose.id);
-        let is_peek = matches!(ask, Ask::Peek(_));
+        let is_peek = matches!(ask, KeyRequest::Peek(_));
         let mut cells = self.shared.open(self.calendar.known());
         let now = now.max(cells.latest(&family, id));
         let common = match ask {
-            Ask::Peek(_) => self.shared.state(&cells, &family, id, now),
-            Ask::Charge(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => {
+            KeyRequest::Peek(_) => self.shared.state(&cells, &family, id, now),
+            KeyRequest::Charge(_) | KeyRequest::UpTo(_) | KeyRequest::Settle(_) | KeyRequest::Refund(..) => {
                 self.shared.claim(&mut cells, &family, id, now)
             }
         };
         let common = common.map_err(|()| NoRoom(id))?;
-        let Taken { mut state, changed, .. } = match known {
+        let StateInDecision { mut state, changed, .. } = match known {
             Some(_) => self.take_out(known, whose, now, Some(&cells)),
-            None => Taken::new(common),
+            None => StateInDecision::new(common),
         };
         // What was charged to others is not given back to this one.
-        let ask = if matches!(ask, Ask::Refund(..)) { Ask::Peek(0) } else { ask };
+        let ask = if matches!(ask, KeyRequest::Refund(..)) { KeyRequest::Peek(0) } else { ask };
         let (change, decision) = asked(dated, state.as_ref(), now, ask);
-        let keeps = matches!(change, Change::Keep) && (!changed || matches!(ask, Ask::Peek(_)));
+        let keeps = matches!(change, Change::Keep) && (!changed || matches!(ask, KeyRequest::Peek(_)));
         if !keeps {
-            Shared::shortened(change, &state).apply(&mut state);
+            OverflowBuckets::shortened(change, &state).apply(&mut state);
             let over = now.saturating_add(decision.reset_after);
-            let common = state.map(|state| Common { state, at: now, over });
+            let common = state.map(|state| OverflowBucket { state, at: now, over });
             self.shared.keep(&mut cells, (&family, id), (common, decision.charged), now);
         }
         if !is_peek {
             self.note_overflow();
         }
-        Ok(Given { decision, refunded: 0, shared: true, known: false })
+        Ok(KeyResult { decision, refunded: 0, shared: true, known: false })
     }
 
     /// The word of a key that was charged in common under numbers that do not fit in it, with the same charge in its own units.
     /// Under its own numbers it has spent that too. It drains by those, as the core has it.
     pub(super) fn charged_too(
         &self,
-        limit: &Registered,
+        limit: &LimitInner,
         (tag, value): (Tag, u64),
         (charged, now): (u64, Micros),
     ) -> u64 {
@@ -322,12 +337,19 @@ pub(super) fn is_stricter(limit: &Limit, state: &State, other: Option<&State>, n
 }
 
 /// Asks the core.
-pub(super) fn asked(limit: &Limit, state: Option<&State>, now: Micros, ask: Ask<'_>) -> (Change, Decision) {
+pub(super) fn asked(
+    limit: &Limit,
+    state: Option<&State>,
+    now: Micros,
+    ask: KeyRequest<'_>,
+) -> (Change, Decision) {
     match ask {
-        Ask::Charge(cost) => tollgate_algorithms::decide(limit, state, now, cost),
-        Ask::Peek(cost) => (Change::Keep, tollgate_algorithms::peek(limit, state, now, cost)),
-        Ask::UpTo(most) => tollgate_algorithms::decide_up_to(limit, state, now, most),
-        Ask::Settle(cost) => tollgate_algorithms::settle(limit, state, now, cost),
-        Ask::Refund(receipt, part) => tollgate_algorithms::refund_part(limit, state, now, receipt, part),
+        KeyRequest::Charge(cost) => tollgate_algorithms::decide(limit, state, now, cost),
+        KeyRequest::Peek(cost) => (Change::Keep, tollgate_algorithms::peek(limit, state, now, cost)),
+        KeyRequest::UpTo(most) => tollgate_algorithms::decide_up_to(limit, state, now, most),
+        KeyRequest::Settle(cost) => tollgate_algorithms::settle(limit, state, now, cost),
+        KeyRequest::Refund(receipt, part) => {
+            tollgate_algorithms::refund_part(limit, state, now, receipt, part)
+        }
     }
 }

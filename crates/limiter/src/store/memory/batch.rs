@@ -8,23 +8,23 @@ use std::cell::Cell;
 use smallvec::SmallVec;
 use tollgate_algorithms::{Batch, Decision, Hit, Limit, Micros, Mode, State, Target, decide_batch_into};
 
-use super::apply::{Taken, is_stricter};
-use super::batch_lock::{Grip, Others};
-use super::overflow::{self, Common, Shared};
+use super::apply::{StateInDecision, is_stricter};
+use super::batch_lock::{BatchLocks, OverflowLocks};
+use super::overflow::{self, OverflowBucket, OverflowBuckets};
 use super::packed_rates::{FRESH, IN_A_CELL};
 use super::resize::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
 use super::slot::Tag;
-use super::slot_guard::{Locked, Place};
-use super::table::Busy;
-use super::{At, Given, Memory, NoRoom, Whose};
+use super::slot_guard::{KeyPosition, SlotGuard};
+use super::table::Contended;
+use super::{KeyResult, LimitKey, Memory, NoRoom, StoreAtInstant};
 use crate::clock::Clock;
-use crate::limit::Registered;
+use crate::limit::LimitInner;
 use crate::sync::pause;
 
 /// One hit on one key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charge<'a> {
-    pub(crate) limit: &'a Registered,
+    pub(crate) limit: &'a LimitInner,
     pub(crate) id: u64,
     pub(crate) cost: u64,
     pub(crate) mode: Mode,
@@ -32,14 +32,14 @@ pub(crate) struct Charge<'a> {
 
 /// The answer to several hits.
 #[derive(Debug)]
-pub(crate) struct Answered<const N: usize> {
+pub(crate) struct BatchResult<const N: usize> {
     pub(crate) granted: bool,
     /// One for each hit.
-    pub(crate) given: SmallVec<[Given; N]>,
+    pub(crate) given: SmallVec<[KeyResult; N]>,
 }
 
 pub(super) struct Member<'a> {
-    pub(super) limit: &'a Registered,
+    pub(super) limit: &'a LimitInner,
     pub(super) dated: Limit,
     pub(super) id: u64,
     /// It has no slot, or none that its state fits in.
@@ -53,8 +53,8 @@ pub(super) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    pub(super) const fn whose(&self) -> Whose<'a> {
-        Whose { limit: self.limit, id: self.id }
+    pub(super) const fn whose(&self) -> LimitKey<'a> {
+        LimitKey { limit: self.limit, id: self.id }
     }
 
     /// Whether there is a place for its state, whatever that will be, if this stands in its slot.
@@ -71,13 +71,13 @@ impl Memory {
         &self,
         charges: &[Charge<'_>],
         (clock, now): (&Clock, Micros),
-    ) -> Result<Answered<N>, NoRoom> {
+    ) -> Result<BatchResult<N>, NoRoom> {
         let mut members: Members<'_, N> = self.members(charges, clock, now);
         let ids: SmallVec<[u64; N]> = members.iter().map(|member| member.id).collect();
-        let at = At { spared: &ids, ..At::new(self, now) };
+        let at = StoreAtInstant { spared: &ids, ..StoreAtInstant::new(self, now) };
         let mut times = 0;
         let mut any_new = false;
-        let grip: Grip<'_, N> = loop {
+        let grip: BatchLocks<'_, N> = loop {
             for member in &mut members {
                 any_new |= self.settle_in(member, &at);
             }
@@ -97,7 +97,7 @@ impl Memory {
 
     /// Gives a member a slot, and sets a cell aside if it may need one; or notes that there is no room. What stands in its slot stays as it
     /// is until the batch is decided. Returns whether it was new.
-    fn settle_in(&self, member: &mut Member<'_>, at: &At<'_>) -> bool {
+    fn settle_in(&self, member: &mut Member<'_>, at: &StoreAtInstant<'_>) -> bool {
         (member.shared, member.seen) = (false, None);
         let (mut times, mut stuck) = (0, false);
         loop {
@@ -110,8 +110,8 @@ impl Memory {
             let roomy = self.table.has_room(at);
             match self.table.try_lock(member.id, roomy, at) {
                 // Somebody else has put it in.
-                Ok(Place::Slot(locked)) if locked.known().is_some() => locked.leave(),
-                Ok(Place::Slot(locked)) => {
+                Ok(KeyPosition::Slot(locked)) if locked.known().is_some() => locked.leave(),
+                Ok(KeyPosition::Slot(locked)) => {
                     if !member.has_place(Tag::EMPTY) {
                         self.set_a_cell_aside(member, None, at);
                     }
@@ -123,7 +123,7 @@ impl Memory {
                     }
                     return true;
                 }
-                Ok(Place::Full(held)) => {
+                Ok(KeyPosition::Full(held)) => {
                     // As long as its home is held, the table is as it was when it was full.
                     let hopeless = stuck || !self.table.could_grow(roomy, at);
                     held.leave();
@@ -134,14 +134,14 @@ impl Memory {
                     stuck = !self.table.make_room(at);
                     pause(times);
                 }
-                Err(Busy) => pause(times),
+                Err(Contended) => pause(times),
             }
             times = u32::saturating_add(times, 1);
         }
     }
 
     /// Sets a cell aside for a member, or notes that there is none.
-    fn set_a_cell_aside(&self, member: &mut Member<'_>, seen: Option<Tag>, at: &At<'_>) {
+    fn set_a_cell_aside(&self, member: &mut Member<'_>, seen: Option<Tag>, at: &StoreAtInstant<'_>) {
         member.cell = self.new_cell(at);
         if member.cell.is_none() {
             (member.shared, member.seen) = (true, seen);
@@ -153,9 +153,9 @@ impl Memory {
         &self,
         charges: &[Charge<'_>],
         members: &mut [Member<'_>],
-        mut grip: Grip<'_, N>,
+        mut grip: BatchLocks<'_, N>,
         now: Micros,
-    ) -> Result<Answered<N>, NoRoom> {
+    ) -> Result<BatchResult<N>, NoRoom> {
         let mut now = grip.slots.iter().fold(now, |now, locked| self.instant(locked.known(), now));
         if let Some(cells) = &grip.others.common {
             let shared = members.iter().filter(|member| member.shared);
@@ -174,7 +174,7 @@ impl Memory {
             let shared = members.get(target).is_some_and(|member| member.shared);
             if let Some(taken) = taken.get_mut(target) {
                 let change = if shared {
-                    Shared::shortened(change, &taken.state)
+                    OverflowBuckets::shortened(change, &taken.state)
                 } else {
                     self.within_budget(change, &taken.state)
                 };
@@ -190,7 +190,7 @@ impl Memory {
             for (place, taken) in taken.iter_mut().enumerate().filter(|(_, taken)| taken.changed) {
                 let Some(member) = members.get(place).filter(|member| member.shared) else { continue };
                 let over = reset_at(member, taken.state.as_ref(), now);
-                let common = taken.state.take().map(|state| Common { state, at: now, over });
+                let common = taken.state.take().map(|state| OverflowBucket { state, at: now, over });
                 let in_all = charged(&|charge| place_of(charge, members) == place);
                 self.shared.keep(cells, (&member.limit.family(), member.id), (common, in_all), now);
             }
@@ -230,7 +230,7 @@ impl Memory {
     }
 
     /// Leaves a key as it was; or drops it, if it was put in only for this batch.
-    fn leave_or_forget(&self, locked: Locked<'_>, taken: Taken) {
+    fn leave_or_forget(&self, locked: SlotGuard<'_>, taken: StateInDecision) {
         match locked.known() {
             Some((tag, _)) if tag.kind() == FRESH => locked.forget(),
             _ => self.leave(locked, taken),
@@ -242,11 +242,11 @@ impl Memory {
     fn take_out_all<const N: usize>(
         &self,
         members: &[Member<'_>],
-        grip: &mut Grip<'_, N>,
+        grip: &mut BatchLocks<'_, N>,
         now: Micros,
-    ) -> Result<SmallVec<[Taken; N]>, NoRoom> {
+    ) -> Result<SmallVec<[StateInDecision; N]>, NoRoom> {
         // First those in common, which can fail; nothing has been taken out yet.
-        let mut in_common: SmallVec<[Taken; 1]> = SmallVec::new();
+        let mut in_common: SmallVec<[StateInDecision; 1]> = SmallVec::new();
         for (number, member) in members.iter().filter(|member| member.shared).enumerate() {
             let family = member.limit.family();
             let cells = grip.others.common.as_mut().ok_or(NoRoom(member.id))?;
@@ -254,18 +254,18 @@ impl Memory {
             let open = grip.others.common.as_deref();
             let known = grip.others.known(number);
             let own = known.map(|_| self.take_out(known, member.whose(), now, open));
-            in_common.push(own.unwrap_or(Taken::new(state)));
+            in_common.push(own.unwrap_or(StateInDecision::new(state)));
         }
         let (mut in_common, mut slots) = (in_common.into_iter(), grip.slots.iter());
         let open = grip.others.common.as_deref();
-        let mut all: SmallVec<[Taken; N]> = SmallVec::new();
+        let mut all: SmallVec<[StateInDecision; N]> = SmallVec::new();
         for (place, member) in members.iter().enumerate() {
             if !member.shared {
-                let known = slots.next().and_then(Locked::known);
+                let known = slots.next().and_then(SlotGuard::known);
                 all.push(self.take_out(known, member.whose(), now, open));
                 continue;
             }
-            let mut taken = in_common.next().unwrap_or(Taken::new(None));
+            let mut taken = in_common.next().unwrap_or(StateInDecision::new(None));
             if let Some(first) = all.get_mut(first_of(place, members)) {
                 let state = taken.state.take();
                 if state
@@ -285,11 +285,11 @@ impl Memory {
     fn put_in_all<'a, const N: usize>(
         &self,
         members: &mut [Member<'_>],
-        taken: SmallVec<[Taken; N]>,
-        grip: Grip<'a, N>,
+        taken: SmallVec<[StateInDecision; N]>,
+        grip: BatchLocks<'a, N>,
         now: Micros,
-    ) -> Others<'a> {
-        let Grip { slots, others } = grip;
+    ) -> OverflowLocks<'a> {
+        let BatchLocks { slots, others } = grip;
         let in_slots = members.iter_mut().zip(taken).filter(|(member, _)| !member.shared);
         for ((member, mut taken), locked) in in_slots.zip(slots) {
             if !taken.changed {
@@ -312,7 +312,7 @@ impl Memory {
     fn charge_own(
         &self,
         members: &[Member<'_>],
-        mut others: Others<'_>,
+        mut others: OverflowLocks<'_>,
         now: Micros,
         charged: impl Fn(u64) -> u64,
     ) {
@@ -388,13 +388,13 @@ pub(super) fn answered<const N: usize>(
     charges: &[Charge<'_>],
     members: &[Member<'_>],
     batch: Batch,
-) -> Answered<N> {
+) -> BatchResult<N> {
     let one = |(charge, decision): (&Charge<'_>, &Decision)| {
         let shared = members.get(place_of(charge, members)).is_some_and(|member| member.shared);
-        Given { decision: *decision, refunded: 0, shared, known: !shared }
+        KeyResult { decision: *decision, refunded: 0, shared, known: !shared }
     };
     let given = charges.iter().zip(&batch.decisions).map(one).collect();
     let granted = batch.granted;
     let _ = SCRATCH.try_with(|scratch| scratch.set(batch));
-    Answered { granted, given }
+    BatchResult { granted, given }
 }

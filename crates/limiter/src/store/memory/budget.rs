@@ -3,10 +3,10 @@
 use tollgate_algorithms::{Limit, Micros};
 
 use super::Memory;
-use super::packed_rates::{Narrow, Rate, Rates};
+use super::packed_rates::{PackedLimit, Rate, Rates};
 use super::region::PIECE_BYTES;
 use super::slot::Line;
-use crate::limit::Registered;
+use crate::limit::LimitInner;
 use crate::sync::Ordering;
 
 /// What the store takes besides slots and cells: rates, counters, and the cells that keys have in common.
@@ -85,7 +85,7 @@ impl Memory {
     }
 
     /// The limit as a debt in one word, if its numbers allow and there is room to write them down.
-    pub(crate) fn narrow(&self, limit: &Limit) -> Option<Narrow> {
+    pub(crate) fn narrow(&self, limit: &Limit) -> Option<PackedLimit> {
         self.rates.narrow(limit, |bytes| self.has_room_for_rates(bytes))
     }
 
@@ -105,7 +105,7 @@ impl Memory {
     }
 
     /// Whether a limit's debts fit in words at an instant.
-    pub(super) fn fits_in_a_word(&self, limit: &Registered, now: Micros) -> bool {
+    pub(super) fn fits_in_a_word(&self, limit: &LimitInner, now: Micros) -> bool {
         limit.narrow.is_some_and(|narrow| self.since_start(now) <= narrow.until)
     }
 }

@@ -1,10 +1,10 @@
 //! Evicts drained keys in place when their overflow states are needed. A moving table evicts them as it goes: `moving.rs`.
 
-use super::map::Map;
-use super::mover_lock::Alone;
+use super::map::RegionMap;
+use super::mover_lock::MoverLock;
 use super::slot::Tag;
-use super::slot_guard::Locked;
-use super::table::{Keeper, Table};
+use super::slot_guard::SlotGuard;
+use super::table::{SlotOwner, Table};
 use crate::sync::Ordering;
 
 impl Table {
@@ -13,11 +13,11 @@ impl Table {
     pub(crate) fn drop_spent(
         &self,
         (from, lines): (usize, usize),
-        keeper: &impl Keeper,
+        keeper: &impl SlotOwner,
         has_more: impl Fn(Tag) -> bool,
     ) {
-        let Some(_alone) = Alone::try_new(&self.mover) else { return };
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        let Some(_alone) = MoverLock::try_new(&self.mover) else { return };
+        let map = RegionMap::unpack(self.map.load(Ordering::Acquire));
         // Beyond the homes there is hardly anything.
         let all = self.lines(map.newest).get(..self.homes(map.newest)).unwrap_or(&[]);
         if map.oldest.is_some() || all.is_empty() {
@@ -38,7 +38,7 @@ impl Table {
         }
     }
 
-    fn dropped(locked: Locked<'_>, keeper: &impl Keeper) {
+    fn dropped(locked: SlotGuard<'_>, keeper: &impl SlotOwner) {
         keeper.dropped(locked.tag, locked.value);
         locked.forget();
     }

@@ -2,30 +2,30 @@
 
 use tollgate_algorithms::Micros;
 
-use super::map::Spot;
-use super::packed_rates::Raw;
+use super::map::Probe;
+use super::packed_rates::PackedDecision;
 use super::table::Table;
-use super::{Found, Memory, Weight};
-use crate::limit::Registered;
+use super::{FoundSlot, Memory, PackedHit};
+use crate::limit::LimitInner;
 
 /// So many hits are decided here; more are not plain.
 pub(crate) const PLAIN_HITS_MAX: usize = 4;
 
 /// A hit on a key whose debt is a word, and where the key is looked for first.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plain<'a> {
-    pub(crate) limit: &'a Registered,
-    pub(crate) weight: Weight<'a>,
+pub(crate) struct FastHit<'a> {
+    pub(crate) limit: &'a LimitInner,
+    pub(crate) weight: PackedHit<'a>,
     pub(crate) id: u64,
-    pub(crate) spot: Spot<'a>,
+    pub(crate) spot: Probe<'a>,
 }
 
 /// Whether all hits were granted, and what each limit says, before its numbers are worked out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Weighed {
+pub(crate) struct FastBatch {
     pub(crate) granted: bool,
     /// One for each hit, and then some that mean nothing.
-    pub(crate) raws: [Raw; PLAIN_HITS_MAX],
+    pub(crate) raws: [PackedDecision; PLAIN_HITS_MAX],
 }
 
 impl Memory {
@@ -36,7 +36,11 @@ impl Memory {
     /// Lists of a known length, filled one by one: the compiler keeps most of that in registers. Made by a closure each, three hits took
     /// half as long again.
     #[inline]
-    pub(crate) fn charge_words<const N: usize>(&self, hits: &[Plain<'_>; N], now: Micros) -> Option<Weighed> {
+    pub(crate) fn charge_words<const N: usize>(
+        &self,
+        hits: &[FastHit<'_>; N],
+        now: Micros,
+    ) -> Option<FastBatch> {
         for hit in 1..N {
             // What two hits on one key cost is added up elsewhere.
             if hits[..hit].iter().any(|other| other.id == hits[hit].id) {
@@ -54,7 +58,7 @@ impl Memory {
                 self.found_all(hits)?
             }
         };
-        let mut weighed = Weighed { granted: true, raws: [Raw::default(); PLAIN_HITS_MAX] };
+        let mut weighed = FastBatch { granted: true, raws: [PackedDecision::default(); PLAIN_HITS_MAX] };
         let mut zeros = [None; N];
         for hit in 0..N {
             let weight = hits[hit].weight;
@@ -77,7 +81,7 @@ impl Memory {
     }
 
     #[inline(always)]
-    fn found_all<'a, const N: usize>(&'a self, hits: &[Plain<'a>; N]) -> Option<[Found<'a>; N]> {
+    fn found_all<'a, const N: usize>(&'a self, hits: &[FastHit<'a>; N]) -> Option<[FoundSlot<'a>; N]> {
         let mut found = [self.found(hits.first()?)?; N];
         for hit in 1..N {
             found[hit] = self.found(&hits[hit])?;
@@ -86,7 +90,7 @@ impl Memory {
     }
 
     #[inline(always)]
-    pub(super) fn found<'a>(&'a self, hit: &Plain<'a>) -> Option<Found<'a>> {
+    pub(super) fn found<'a>(&'a self, hit: &FastHit<'a>) -> Option<FoundSlot<'a>> {
         let kind = hit.weight.narrow.kind;
         match hit.spot.read(hit.id, kind) {
             Some(found) => Some(found),
@@ -98,7 +102,7 @@ impl Memory {
     #[inline]
     fn write_all<const N: usize>(
         &self,
-        found: &[Found<'_>; N],
+        found: &[FoundSlot<'_>; N],
         zeros: &[Option<u64>; N],
         now: Micros,
     ) -> Option<()> {

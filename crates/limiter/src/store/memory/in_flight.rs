@@ -2,8 +2,8 @@
 
 use super::resize::{MOVED_LINES_PER_CHARGE, MOVED_LINES_PER_NEW_KEY};
 use super::slot::Tag;
-use super::slot_guard::Place;
-use super::table::{Keeper, Table, Worth};
+use super::slot_guard::KeyPosition;
+use super::table::{KeyWorth, SlotOwner, Table};
 use crate::sync::{AtomicU64, Ordering, pause};
 
 /// The most permits that a key can count: a slot has 24 bits for each kind of permit.
@@ -28,7 +28,7 @@ pub(crate) struct InFlight {
 
 /// The counts of one key, as its slot keeps them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Counts {
+pub(crate) struct PermitCounts {
     pub(crate) enforced: u32,
     pub(crate) shadow: u32,
     /// Whether somebody waits for a permit. Changed only by whoever holds the lock of the queues.
@@ -37,7 +37,7 @@ pub(crate) struct Counts {
 
 /// Where a permit is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Counted {
+pub(crate) enum PermitLocation {
     /// By its key.
     Slot,
     /// By the count that all keys without a slot have in common.
@@ -53,7 +53,7 @@ pub(crate) struct Overflow {
 
 /// How a permit was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wish {
+pub(crate) enum PermitMode {
     /// Only if the key has fewer than its limit, and nobody waits.
     Enforced,
     /// The same for the one whose turn it is among those who wait.
@@ -62,7 +62,7 @@ pub(crate) enum Wish {
     Shadow,
 }
 
-impl Counts {
+impl PermitCounts {
     fn unpack(value: u64) -> Self {
         let count = |shift: u32| u32::try_from(value >> shift & u64::from(COUNT_MAX)).unwrap_or(0);
         Self { enforced: count(0), shadow: count(COUNT_BITS), has_waiters: value & HAS_WAITERS != 0 }
@@ -80,39 +80,39 @@ impl Overflow {
         u32::try_from(self.enforced.load(Ordering::Acquire)).unwrap_or(u32::MAX)
     }
 
-    fn count(&self, wish: Wish) -> &AtomicU64 {
+    fn count(&self, wish: PermitMode) -> &AtomicU64 {
         match wish {
-            Wish::Enforced | Wish::FirstInLine => &self.enforced,
-            Wish::Shadow => &self.shadow,
+            PermitMode::Enforced | PermitMode::FirstInLine => &self.enforced,
+            PermitMode::Shadow => &self.shadow,
         }
     }
 
     /// Counts a permit of any of these keys against the limit of one.
-    pub(crate) fn take(&self, wish: Wish, limit: u32) -> Result<(Counted, u32), u32> {
+    pub(crate) fn take(&self, wish: PermitMode, limit: u32) -> Result<(PermitLocation, u32), u32> {
         let count = self.count(wish);
         loop {
             let now = count.load(Ordering::Acquire);
             let known = u32::try_from(now).unwrap_or(u32::MAX);
-            if wish != Wish::Shadow && known >= limit {
+            if wish != PermitMode::Shadow && known >= limit {
                 return Err(known);
             }
             let taken = count.compare_exchange(now, now + 1, Ordering::AcqRel, Ordering::Acquire);
             if taken.is_ok() {
-                return Ok((Counted::Overflow, known));
+                return Ok((PermitLocation::Overflow, known));
             }
         }
     }
 
-    pub(crate) fn give_back(&self, wish: Wish) {
+    pub(crate) fn give_back(&self, wish: PermitMode) {
         // One less. Only a permit gives back, and once, so the count does not pass 0.
         let before = self.count(wish).fetch_add(u64::MAX, Ordering::AcqRel);
         debug_assert_ne!(before, 0, "a permit is given back once");
     }
 }
 
-impl Keeper for InFlight {
-    fn worth(&self, _tag: Tag, value: u64) -> Worth {
-        if value == 0 { Worth::Stale } else { Worth::Live }
+impl SlotOwner for InFlight {
+    fn worth(&self, _tag: Tag, value: u64) -> KeyWorth {
+        if value == 0 { KeyWorth::Stale } else { KeyWorth::Live }
     }
 
     fn dropped(&self, _tag: Tag, _value: u64) {}
@@ -143,8 +143,8 @@ impl InFlight {
     }
 
     /// The counts of a key.
-    pub(crate) fn counts(&self, id: u64) -> Counts {
-        self.table.read(id).map_or_else(Counts::default, |(_, _, value)| Counts::unpack(value))
+    pub(crate) fn counts(&self, id: u64) -> PermitCounts {
+        self.table.read(id).map_or_else(PermitCounts::default, |(_, _, value)| PermitCounts::unpack(value))
     }
 
     /// Counts a permit if the wish allows, and tells how many there were before; `Err` tells how many there are.
@@ -154,20 +154,24 @@ impl InFlight {
     pub(crate) fn take(
         &self,
         id: u64,
-        wish: Wish,
+        wish: PermitMode,
         limit: u32,
         overflow: &Overflow,
-    ) -> Result<(Counted, u32), u32> {
-        let take = |counts: Counts| match wish {
-            Wish::Shadow if counts.shadow < COUNT_MAX => {
-                (Counts { shadow: counts.shadow + 1, ..counts }, Ok((Counted::Slot, counts.shadow)))
-            }
-            Wish::Shadow => (counts, Err(counts.shadow)),
-            Wish::Enforced | Wish::FirstInLine => {
+    ) -> Result<(PermitLocation, u32), u32> {
+        let take = |counts: PermitCounts| match wish {
+            PermitMode::Shadow if counts.shadow < COUNT_MAX => (
+                PermitCounts { shadow: counts.shadow + 1, ..counts },
+                Ok((PermitLocation::Slot, counts.shadow)),
+            ),
+            PermitMode::Shadow => (counts, Err(counts.shadow)),
+            PermitMode::Enforced | PermitMode::FirstInLine => {
                 let in_flight = counts.enforced.saturating_add(overflow.enforced());
-                let is_turn = wish == Wish::FirstInLine || !counts.has_waiters;
+                let is_turn = wish == PermitMode::FirstInLine || !counts.has_waiters;
                 if is_turn && in_flight < limit.min(COUNT_MAX) {
-                    (Counts { enforced: counts.enforced + 1, ..counts }, Ok((Counted::Slot, in_flight)))
+                    (
+                        PermitCounts { enforced: counts.enforced + 1, ..counts },
+                        Ok((PermitLocation::Slot, in_flight)),
+                    )
                 } else {
                     (counts, Err(in_flight))
                 }
@@ -177,39 +181,52 @@ impl InFlight {
     }
 
     /// Gives a permit back. Returns `false` if somebody waits for it: then it is still counted, and the queues pass it on.
-    pub(crate) fn give_back(&self, id: u64, wish: Wish, counted: Counted, overflow: &Overflow) -> bool {
+    pub(crate) fn give_back(
+        &self,
+        id: u64,
+        wish: PermitMode,
+        counted: PermitLocation,
+        overflow: &Overflow,
+    ) -> bool {
         match counted {
-            Counted::Overflow => {
+            PermitLocation::Overflow => {
                 overflow.give_back(wish);
                 true
             }
-            Counted::Slot => self.update(id, |counts| given_back(counts, wish), || true),
+            PermitLocation::Slot => self.update(id, |counts| given_back(counts, wish), || true),
         }
     }
 
     /// Gives an enforced permit of a key with a slot back, whoever waits. Only under the lock of the queues.
     pub(crate) fn give_back_for_good(&self, id: u64) {
-        let less = |counts: Counts| (Counts { enforced: counts.enforced.saturating_sub(1), ..counts }, ());
+        let less = |counts: PermitCounts| {
+            (PermitCounts { enforced: counts.enforced.saturating_sub(1), ..counts }, ())
+        };
         self.update(id, less, || ());
     }
 
     /// Notes whether somebody waits. Only under the lock of the queues. Returns whether the key has a slot to note it in.
     pub(crate) fn note_waiters(&self, id: u64, has_waiters: bool) -> bool {
-        self.update(id, |counts| (Counts { has_waiters, ..counts }, true), || false)
+        self.update(id, |counts| (PermitCounts { has_waiters, ..counts }, true), || false)
     }
 
     /// Changes the counts of a key under its lock; or calls `no_room` under the lock of its home, so that nobody puts the key in meanwhile.
-    fn update<T>(&self, id: u64, change: impl Fn(Counts) -> (Counts, T), no_room: impl Fn() -> T) -> T {
+    fn update<T>(
+        &self,
+        id: u64,
+        change: impl Fn(PermitCounts) -> (PermitCounts, T),
+        no_room: impl Fn() -> T,
+    ) -> T {
         let (mut times, mut stuck) = (0, false);
         loop {
             let roomy = self.table.has_room(self);
             match self.table.try_lock(id, roomy, self) {
-                Ok(Place::Slot(locked)) => {
+                Ok(KeyPosition::Slot(locked)) => {
                     let (before, lines) = match locked.known() {
                         None => (0, MOVED_LINES_PER_NEW_KEY),
                         Some((_, value)) => (value, MOVED_LINES_PER_CHARGE),
                     };
-                    let (after, answer) = change(Counts::unpack(before));
+                    let (after, answer) = change(PermitCounts::unpack(before));
                     if after.pack() == before {
                         locked.leave();
                     } else {
@@ -220,7 +237,7 @@ impl InFlight {
                     }
                     return answer;
                 }
-                Ok(Place::Full(held)) => {
+                Ok(KeyPosition::Full(held)) => {
                     if stuck || !self.table.could_grow(roomy, self) {
                         let answer = no_room();
                         held.leave();
@@ -238,13 +255,13 @@ impl InFlight {
 }
 
 /// The counts without a permit, and whether it is gone: one that somebody waits for stays.
-fn given_back(counts: Counts, wish: Wish) -> (Counts, bool) {
+fn given_back(counts: PermitCounts, wish: PermitMode) -> (PermitCounts, bool) {
     match wish {
-        Wish::Shadow => (Counts { shadow: counts.shadow.saturating_sub(1), ..counts }, true),
-        Wish::Enforced | Wish::FirstInLine if counts.has_waiters => (counts, false),
-        Wish::Enforced | Wish::FirstInLine => {
+        PermitMode::Shadow => (PermitCounts { shadow: counts.shadow.saturating_sub(1), ..counts }, true),
+        PermitMode::Enforced | PermitMode::FirstInLine if counts.has_waiters => (counts, false),
+        PermitMode::Enforced | PermitMode::FirstInLine => {
             debug_assert_ne!(counts.enforced, 0, "a permit is given back once");
-            (Counts { enforced: counts.enforced.saturating_sub(1), ..counts }, true)
+            (PermitCounts { enforced: counts.enforced.saturating_sub(1), ..counts }, true)
         }
     }
 }

@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use smallvec::SmallVec;
 
-use super::in_flight::{Counted, InFlight, Overflow, Wish};
+use super::in_flight::{InFlight, Overflow, PermitLocation, PermitMode};
 use super::queue::{Place, Queues};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
@@ -14,7 +14,7 @@ use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 /// A key's slot says whether somebody waits for it, and changes that only under the lock of the queues. As long as it says so, a permit
 /// that is given back stays counted until it was handed on here, and nobody else is granted one.
 #[derive(Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct PermitQueue {
     queues: Mutex<Queues<Waiter>>,
     /// How many wait: who hands permits on looks here first.
     waiting: AtomicU64,
@@ -26,21 +26,21 @@ struct Waiter {
     /// How many permits its key may have, which may change meanwhile.
     limit: Arc<AtomicU64>,
     /// Where its permit is counted, and how many there were before, as soon as it has one.
-    granted: Option<(Counted, u32)>,
+    granted: Option<(PermitLocation, u32)>,
 }
 
 /// The counts of one limit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Books<'a> {
+pub(crate) struct PermitCounters<'a> {
     pub(crate) table: &'a InFlight,
     pub(crate) overflow: &'a Overflow,
 }
 
 /// What came of joining a line.
 #[derive(Debug)]
-pub(crate) enum Joined {
+pub(crate) enum JoinResult {
     /// There is a permit: where it is counted, and how many there were before.
-    Granted(Counted, u32),
+    Granted(PermitLocation, u32),
     /// There is none, and this is the place in the line.
     Waits(Place),
     /// There is none, and no room to wait.
@@ -50,32 +50,38 @@ pub(crate) enum Joined {
 /// Who is to be woken when the lock is free.
 type Wakers = SmallVec<[Waker; 4]>;
 
-impl Line {
+impl PermitQueue {
     /// Takes a permit, or a place behind all who wait for the same key.
-    pub(crate) fn join(&self, books: Books<'_>, id: u64, limit: &Arc<AtomicU64>, waker: &Waker) -> Joined {
+    pub(crate) fn join(
+        &self,
+        books: PermitCounters<'_>,
+        id: u64,
+        limit: &Arc<AtomicU64>,
+        waker: &Waker,
+    ) -> JoinResult {
         let mut queues = self.lock();
         if queues.first(id).is_none() {
             if !books.table.note_waiters(id, true) {
-                return Joined::NoRoom;
+                return JoinResult::NoRoom;
             }
             // From here on whoever gives a permit back sees that somebody waits. One may have been given back just before.
             if let Ok((counted, before)) = take(books, id, limit) {
                 books.table.note_waiters(id, false);
-                return Joined::Granted(counted, before);
+                return JoinResult::Granted(counted, before);
             }
         }
         let waiter = Waiter { limit: Arc::clone(limit), granted: None };
         match queues.push((id, 1), waiter, waker.clone()) {
             Some(place) => {
                 self.waiting.fetch_add(1, Ordering::Relaxed);
-                Joined::Waits(place)
+                JoinResult::Waits(place)
             }
-            None => Joined::NoRoom,
+            None => JoinResult::NoRoom,
         }
     }
 
     /// Whether a waiter has got a permit; then the place is gone. If not, this waker is woken when it has.
-    pub(crate) fn poll(&self, place: Place, waker: &Waker) -> Option<(Counted, u32)> {
+    pub(crate) fn poll(&self, place: Place, waker: &Waker) -> Option<(PermitLocation, u32)> {
         let mut queues = self.lock();
         let granted = queues.get(place).and_then(|waiter| waiter.granted);
         match granted {
@@ -86,7 +92,7 @@ impl Line {
     }
 
     /// Leaves the line. A permit that was granted meanwhile is handed on. Those behind move up.
-    pub(crate) fn leave(&self, books: Books<'_>, id: u64, place: Place) {
+    pub(crate) fn leave(&self, books: PermitCounters<'_>, id: u64, place: Place) {
         let wakers = {
             let mut queues = self.lock();
             let granted = queues.get(place).and_then(|waiter| waiter.granted);
@@ -97,10 +103,10 @@ impl Line {
             queues.free(place);
             match granted {
                 // Nobody can wait for a permit that its key has no slot for.
-                Some((counted @ Counted::Overflow, _)) => {
-                    books.table.give_back(id, Wish::Enforced, counted, books.overflow);
+                Some((counted @ PermitLocation::Overflow, _)) => {
+                    books.table.give_back(id, PermitMode::Enforced, counted, books.overflow);
                 }
-                Some((Counted::Slot, _)) => books.table.give_back_for_good(id),
+                Some((PermitLocation::Slot, _)) => books.table.give_back_for_good(id),
                 None => {}
             }
             // Whoever is first now may have had to wait for this one only.
@@ -110,7 +116,7 @@ impl Line {
     }
 
     /// A permit of a key is given back that somebody waits for.
-    pub(crate) fn pass_on(&self, books: Books<'_>, id: u64) {
+    pub(crate) fn pass_on(&self, books: PermitCounters<'_>, id: u64) {
         let wakers = {
             let mut queues = self.lock();
             books.table.give_back_for_good(id);
@@ -120,7 +126,7 @@ impl Line {
     }
 
     /// There may be permits for any key: a limit was raised, or keys without room hold fewer.
-    pub(crate) fn pass_on_all(&self, books: Books<'_>) {
+    pub(crate) fn pass_on_all(&self, books: PermitCounters<'_>) {
         if self.waiting.load(Ordering::Acquire) == 0 {
             return;
         }
@@ -138,7 +144,7 @@ impl Line {
     }
 
     /// Grants permits to the first in line, one after the other, as long as there are any.
-    fn hand_on(&self, queues: &mut Queues<Waiter>, books: Books<'_>, id: u64) -> Wakers {
+    fn hand_on(&self, queues: &mut Queues<Waiter>, books: PermitCounters<'_>, id: u64) -> Wakers {
         let mut wakers = Wakers::new();
         while let Some(first) = queues.first(id) {
             let Some(waiter) = queues.get_mut(first) else { break };
@@ -158,7 +164,7 @@ impl Line {
 }
 
 /// Takes a permit for whoever is first.
-fn take(books: Books<'_>, id: u64, limit: &AtomicU64) -> Result<(Counted, u32), u32> {
+fn take(books: PermitCounters<'_>, id: u64, limit: &AtomicU64) -> Result<(PermitLocation, u32), u32> {
     let limit = u32::try_from(limit.load(Ordering::Acquire)).unwrap_or(u32::MAX);
-    books.table.take(id, Wish::FirstInLine, limit, books.overflow)
+    books.table.take(id, PermitMode::FirstInLine, limit, books.overflow)
 }

@@ -3,17 +3,17 @@
 
 use tollgate_algorithms::Micros;
 
-use super::fast_path::Plain;
+use super::fast_path::FastHit;
 use super::resize::MOVED_LINES_PER_NEW_KEY;
 use super::slot::Tag;
-use super::slot_guard::Place;
-use super::{At, Memory};
+use super::slot_guard::KeyPosition;
+use super::{Memory, StoreAtInstant};
 
 impl Memory {
     /// Gives each hit whose key is not there a slot in which it owes nothing: as good as none, so that nothing is charged by it, and
     /// anybody may drop it again. `None` if that is not plain, or if a hit would be refused all the same: then `batch.rs` is asked.
     #[inline(never)]
-    pub(super) fn put_in_words<const N: usize>(&self, hits: &[Plain<'_>; N], now: Micros) -> Option<()> {
+    pub(super) fn put_in_words<const N: usize>(&self, hits: &[FastHit<'_>; N], now: Micros) -> Option<()> {
         let since_start = self.since_start(now);
         for hit in hits {
             let found = self.found(hit);
@@ -23,7 +23,7 @@ impl Memory {
             (raw.granted && (found.is_some() || zero.is_some())).then_some(())?;
         }
         let ids = hits.map(|hit| hit.id);
-        let at = At { spared: &ids, ..At::new(self, now) };
+        let at = StoreAtInstant { spared: &ids, ..StoreAtInstant::new(self, now) };
         for hit in hits {
             if self.found(hit).is_none() {
                 self.put_in_word(hit, &at)?;
@@ -35,10 +35,10 @@ impl Memory {
         Some(())
     }
 
-    fn put_in_word(&self, hit: &Plain<'_>, at: &At<'_>) -> Option<()> {
+    fn put_in_word(&self, hit: &FastHit<'_>, at: &StoreAtInstant<'_>) -> Option<()> {
         let locked = match self.table.try_lock(hit.id, self.table.has_room(at), at).ok()? {
-            Place::Slot(locked) => locked,
-            Place::Full(held) => {
+            KeyPosition::Slot(locked) => locked,
+            KeyPosition::Full(held) => {
                 held.leave();
                 return None;
             }
@@ -57,7 +57,7 @@ impl Memory {
 
     /// The word of a key that is not there. It may have been dropped at an instant that lies ahead of the caller's: until then it may have
     /// owed something. Once its place is locked, nobody drops it any more.
-    fn owes_nothing(&self, hit: &Plain<'_>) -> u64 {
+    fn owes_nothing(&self, hit: &FastHit<'_>) -> u64 {
         self.since_start(self.latest_drop()).wrapping_mul(hit.weight.narrow.quota.count())
     }
 }

@@ -2,12 +2,12 @@
 
 use tollgate_algorithms::{Decision, Micros, Receipt};
 
-use super::packed_rates::{Narrow, Raw};
+use super::packed_rates::{PackedDecision, PackedLimit};
 use super::slot::{Slot, Tag};
 
 /// What is asked about one key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Ask<'a> {
+pub(crate) enum KeyRequest<'a> {
     /// Charge this cost, or nothing.
     Charge(u64),
     /// Say what a charge would answer.
@@ -22,7 +22,7 @@ pub(crate) enum Ask<'a> {
 
 /// The answer about one key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Given {
+pub(crate) struct KeyResult {
     pub(crate) decision: Decision,
     /// What a refund gave back.
     pub(crate) refunded: u64,
@@ -34,17 +34,17 @@ pub(crate) struct Given {
 
 /// The answer to a charge, whose numbers may not have been worked out yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Charged<'a> {
-    Word(&'a Narrow, Raw),
-    Given(Given),
+pub(crate) enum ChargeResult<'a> {
+    Word(&'a PackedLimit, PackedDecision),
+    Given(KeyResult),
 }
 
-impl Charged<'_> {
+impl ChargeResult<'_> {
     /// With its numbers.
-    pub(crate) fn given(self, now: Micros) -> Given {
+    pub(crate) fn given(self, now: Micros) -> KeyResult {
         match self {
             Self::Word(narrow, raw) => {
-                Given { decision: narrow.decision(&raw, now), refunded: 0, shared: false, known: true }
+                KeyResult { decision: narrow.decision(&raw, now), refunded: 0, shared: false, known: true }
             }
             Self::Given(given) => given,
         }
@@ -56,11 +56,11 @@ impl Charged<'_> {
 pub(crate) struct NoRoom(pub(crate) u64);
 
 /// A slot, and the tag and value that were found in it.
-pub(crate) type Found<'a> = (&'a Slot, Tag, u64);
+pub(crate) type FoundSlot<'a> = (&'a Slot, Tag, u64);
 
 /// A hit on a key whose debt is a word.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Weight<'a> {
-    pub(crate) narrow: &'a Narrow,
+pub(crate) struct PackedHit<'a> {
+    pub(crate) narrow: &'a PackedLimit,
     pub(crate) cost: u64,
 }

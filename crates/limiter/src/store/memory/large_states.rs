@@ -15,30 +15,30 @@ pub(crate) const LIST_OVERHEAD_BYTES: usize = 16;
 
 /// One state that does not fit in a word.
 #[derive(Debug, Default)]
-pub(crate) struct Cell {
-    kept: Mutex<Kept>,
+pub(crate) struct LargeState {
+    kept: Mutex<StateAtTime>,
     /// From this instant on it is as good as none.
     over: AtomicU64,
 }
 
 /// What is in a cell.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct StateAtTime {
     /// Where the key stands.
     pub(crate) state: Option<State>,
-    /// Under which numbers it was last charged: see [`Registered::mark`](crate::limit::Registered).
+    /// Under which numbers it was last charged: see [`Registered::mark`](crate::limit::LimitInner).
     pub(crate) limit: u32,
     /// When it was last charged.
     pub(crate) at: Micros,
 }
 
 /// Where the chunks are.
-type Directory = Box<[OnceLock<Box<[Cell]>>]>;
+type ChunkDirectory = Box<[OnceLock<Box<[LargeState]>>]>;
 
 /// All cells.
 #[derive(Debug)]
-pub(crate) struct Cells {
-    chunks: OnceLock<Directory>,
+pub(crate) struct LargeStates {
+    chunks: OnceLock<ChunkDirectory>,
     chunks_max: usize,
     made: AtomicUsize,
     free: Mutex<Vec<u32>>,
@@ -46,9 +46,9 @@ pub(crate) struct Cells {
     lists: AtomicUsize,
 }
 
-impl Cells {
+impl LargeStates {
     /// What a chunk takes.
-    pub(crate) const CHUNK_BYTES: usize = CHUNK_CELLS * (size_of::<Cell>() + size_of::<u32>());
+    pub(crate) const CHUNK_BYTES: usize = CHUNK_CELLS * (size_of::<LargeState>() + size_of::<u32>());
 
     /// Cells that take so many bytes at the most.
     pub(crate) fn new(bytes_max: usize) -> Self {
@@ -77,7 +77,9 @@ impl Cells {
         }
         let directory = || std::iter::repeat_with(OnceLock::new).take(self.chunks_max).collect();
         let chunks = self.chunks.get_or_init(directory);
-        chunks.get(chunk)?.get_or_init(|| std::iter::repeat_with(Cell::default).take(CHUNK_CELLS).collect());
+        chunks
+            .get(chunk)?
+            .get_or_init(|| std::iter::repeat_with(LargeState::default).take(CHUNK_CELLS).collect());
         self.made.store(chunk + 1, Ordering::Release);
         let first = u32::try_from(chunk * CHUNK_CELLS).ok()?;
         let last = first.checked_add(u32::try_from(CHUNK_CELLS).ok()?)?;
@@ -98,7 +100,7 @@ impl Cells {
     }
 
     /// The cell with a number.
-    pub(crate) fn get(&self, number: u64) -> Option<&Cell> {
+    pub(crate) fn get(&self, number: u64) -> Option<&LargeState> {
         let number = usize::try_from(number).ok()?;
         self.chunks.get()?.get(number / CHUNK_CELLS)?.get()?.get(number % CHUNK_CELLS)
     }
@@ -119,9 +121,9 @@ impl Cells {
     }
 }
 
-impl Cell {
+impl LargeState {
     /// What is in it. Nobody else wants it: the slot that names it is locked.
-    pub(crate) fn open(&self) -> MutexGuard<'_, Kept> {
+    pub(crate) fn open(&self) -> MutexGuard<'_, StateAtTime> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,7 +143,7 @@ impl Cell {
     }
 }
 
-impl Kept {
+impl StateAtTime {
     /// What its list takes on the heap.
     pub(crate) fn list_bytes(&self) -> usize {
         match &self.state {

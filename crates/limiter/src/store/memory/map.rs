@@ -2,7 +2,7 @@
 
 use super::prefetch::{matching, prefetch_pair};
 use super::slot::{Line, Slot, Tag};
-use super::table::{Area, Table};
+use super::table::{RegionInUse, Table};
 use crate::sync::Ordering;
 
 /// Six bits each for the two regions, one that says that there are two, some for the turn, and the rest for the frontier.
@@ -15,7 +15,7 @@ const TURN_MASK: u64 = (1 << (FRONTIER_SHIFT - TURN_SHIFT)) - 1;
 
 /// What a table's word about its regions says, unpacked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Map {
+pub(super) struct RegionMap {
     pub(super) newest: usize,
     /// The region that is being moved from.
     pub(super) oldest: Option<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Map {
     pub(super) frontier: usize,
 }
 
-impl Map {
+impl RegionMap {
     pub(super) fn pack(self) -> u64 {
         let oldest = self.oldest.map_or(0, |oldest| (oldest as u64) << REGION_BITS | IS_MOVING);
         let turn = (self.turn & TURN_MASK) << TURN_SHIFT;
@@ -47,9 +47,9 @@ impl Map {
 
 /// Where a key is looked for first; nowhere, if the table is being set up.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Spot<'a>(pub(super) Option<&'a Line>);
+pub(crate) struct Probe<'a>(pub(super) Option<&'a Line>);
 
-impl<'a> Spot<'a> {
+impl<'a> Probe<'a> {
     /// Fetches the line, and does not wait for it.
     #[inline]
     pub(crate) fn prefetch(&self) {
@@ -70,24 +70,24 @@ impl<'a> Spot<'a> {
 impl Table {
     /// Where a key is looked for first.
     #[inline(always)]
-    pub(crate) fn spot<'a>(&'a self, id: u64) -> Spot<'a> {
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
+    pub(crate) fn spot<'a>(&'a self, id: u64) -> Probe<'a> {
+        let map = RegionMap::unpack(self.map.load(Ordering::Acquire));
         if map.oldest.is_some() {
             return self.spot_on(map, id);
         }
-        let line_in = |area: &'a Area| {
+        let line_in = |area: &'a RegionInUse| {
             #[expect(clippy::cast_possible_truncation, reason = "a number of lines in memory")]
             let line = self.line_of(id, area.homes.load(Ordering::Relaxed) as usize);
             area.region.get()?.lines().get(line)
         };
-        Spot(self.areas.get(map.newest).and_then(line_in))
+        Probe(self.areas.get(map.newest).and_then(line_in))
     }
 
     /// The same while the table is being moved.
     #[cold]
     #[inline(never)]
-    fn spot_on(&self, map: Map, id: u64) -> Spot<'_> {
+    fn spot_on(&self, map: RegionMap, id: u64) -> Probe<'_> {
         let home = self.home_on(map, id);
-        Spot(self.lines(home.region).get(home.line))
+        Probe(self.lines(home.region).get(home.line))
     }
 }

@@ -34,9 +34,9 @@ pub(super) fn lock_if(slot: &Slot, is_right: impl Fn(Tag) -> bool) -> Option<Tag
 }
 
 /// The right to move lines, held by one at a time.
-pub(super) struct Alone<'a>(&'a AtomicU64);
+pub(super) struct MoverLock<'a>(&'a AtomicU64);
 
-impl<'a> Alone<'a> {
+impl<'a> MoverLock<'a> {
     pub(super) fn try_new(mover: &'a AtomicU64) -> Option<Self> {
         let free = mover.load(Ordering::Relaxed) == 0;
         let taken = free && mover.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
@@ -56,7 +56,7 @@ impl<'a> Alone<'a> {
     }
 }
 
-impl Drop for Alone<'_> {
+impl Drop for MoverLock<'_> {
     fn drop(&mut self) {
         self.0.store(0, Ordering::Release);
     }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::PoisonError;
 
-use tollgate_algorithms::algorithm::list::{Edit, Then};
+use tollgate_algorithms::algorithm::list::{Edit, EditAction};
 use tollgate_algorithms::{Change, Limit, Micros, State};
 
 use super::apply::is_stricter;
@@ -22,7 +22,7 @@ const PART_OF_BUDGET: usize = 16;
 const SHARED_ENTRIES_MAX: usize = 16;
 /// What the cells of a limit take at the most.
 const POOL_BYTES: usize =
-    SHARES * (size_of::<Option<Common>>() + 2 * SHARED_ENTRIES_MAX * 16 + LIST_OVERHEAD_BYTES);
+    SHARES * (size_of::<Option<OverflowBucket>>() + 2 * SHARED_ENTRIES_MAX * 16 + LIST_OVERHEAD_BYTES);
 /// How often, in microseconds, cells are looked through for ones that are as good as none.
 const LOOKED_THROUGH_EVERY: u64 = 1_000_000;
 /// Cells are forgotten so long, in microseconds, after they are as good as none: a thread may have read the clock before that, and come to
@@ -34,8 +34,8 @@ const FORGOTTEN_AFTER: u64 = 10_000_000;
 /// A key is charged here only while the home of its slot is locked, and when it gets a slot of its own it starts
 /// where its cell stands: so what it was granted here is not granted to it again.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    cells: Mutex<Cells>,
+pub(crate) struct OverflowBuckets {
+    cells: Mutex<BucketPools>,
     /// How many limits have cells: new keys look here only if there are any.
     used: AtomicUsize,
     pools_max: usize,
@@ -46,8 +46,8 @@ pub(crate) struct Shared {
 /// A key may be met under several numbers of one name. So each of its charges is charged to the cells of all of them (of one algorithm, as a key that is met
 /// under another one starts afresh), each in its own units and draining at its own rate; and cells of further numbers start where those stand.
 #[derive(Debug, Default)]
-pub(crate) struct Cells {
-    of: HashMap<u64, Vec<Pool>>,
+pub(crate) struct BucketPools {
+    of: HashMap<u64, Vec<BucketPool>>,
     /// How many limits have cells.
     pools: usize,
     looked_through: Micros,
@@ -57,17 +57,17 @@ pub(crate) struct Cells {
 
 /// The cells of one limit.
 #[derive(Debug)]
-struct Pool {
+struct BucketPool {
     limit: Limit,
-    shares: [Option<Common>; SHARES],
+    shares: [Option<OverflowBucket>; SHARES],
 }
 
 /// The number of a limit's name, and its numbers.
-pub(crate) type Family = (u64, Limit);
+pub(crate) type LimitOfName = (u64, Limit);
 
 /// What some new keys have spent together.
 #[derive(Clone, Debug)]
-pub(crate) struct Common {
+pub(crate) struct OverflowBucket {
     pub(crate) state: State,
     /// When it was last charged.
     pub(crate) at: Micros,
@@ -75,7 +75,7 @@ pub(crate) struct Common {
     pub(crate) over: Micros,
 }
 
-impl Common {
+impl OverflowBucket {
     /// As it is under a limit.
     fn under(limit: &Limit, state: State, at: Micros) -> Self {
         let over = at.saturating_add(tollgate_algorithms::peek(limit, Some(&state), at, 0).reset_after);
@@ -83,14 +83,14 @@ impl Common {
     }
 }
 
-impl Pool {
+impl BucketPool {
     fn live(&self, share: usize, now: Micros) -> Option<&State> {
         self.shares.get(share)?.as_ref().filter(|common| common.over > now).map(|common| &common.state)
     }
 
     /// Whether it cannot be forgotten.
     fn is_kept(&self, now: Micros) -> bool {
-        let until = |common: &Common| common.over.saturating_add(Micros::new(FORGOTTEN_AFTER));
+        let until = |common: &OverflowBucket| common.over.saturating_add(Micros::new(FORGOTTEN_AFTER));
         self.shares.iter().flatten().any(|common| until(common) > now)
     }
 
@@ -99,20 +99,20 @@ impl Pool {
         let mut state = self.live(share, now).cloned();
         let dated = self.limit.with_calendar_ahead(ahead);
         let (change, _) = tollgate_algorithms::settle(&dated, state.as_ref(), now, charged);
-        Shared::shortened(change, &state).apply(&mut state);
+        OverflowBuckets::shortened(change, &state).apply(&mut state);
         if let Some(cell) = self.shares.get_mut(share) {
-            *cell = state.map(|state| Common::under(&dated, state, now));
+            *cell = state.map(|state| OverflowBucket::under(&dated, state, now));
         }
     }
 }
 
-impl Cells {
-    fn pools(&self, name: u64) -> &[Pool] {
+impl BucketPools {
+    fn pools(&self, name: u64) -> &[BucketPool] {
         self.of.get(&name).map_or(&[], Vec::as_slice)
     }
 
     /// Where the new keys of a share stand.
-    fn get(&self, (name, limit): &Family, share: usize, now: Micros) -> Option<&State> {
+    fn get(&self, (name, limit): &LimitOfName, share: usize, now: Micros) -> Option<&State> {
         let pools = self.pools(*name);
         if let Some(pool) = pools.iter().find(|pool| pool.limit == *limit) {
             return pool.live(share, now);
@@ -129,7 +129,7 @@ impl Cells {
     }
 
     /// When a cell was last charged.
-    pub(crate) fn latest(&self, (name, _): &Family, id: u64) -> Micros {
+    pub(crate) fn latest(&self, (name, _): &LimitOfName, id: u64) -> Micros {
         let cells = self.pools(*name).iter().filter_map(|pool| pool.shares.get(share_of(id))?.as_ref());
         cells.map(|common| common.at).max().unwrap_or(Micros::ZERO)
     }
@@ -144,29 +144,30 @@ impl Cells {
     }
 
     /// The cells of a limit, which are made if it has none.
-    fn pool(&mut self, family: &Family, now: Micros) -> Option<&mut Pool> {
+    fn pool(&mut self, family: &LimitOfName, now: Micros) -> Option<&mut BucketPool> {
         let (name, limit) = *family;
         if !self.pools(name).iter().any(|pool| pool.limit == limit) {
             let (dated, inherited) =
                 (limit.with_calendar_ahead(self.ahead), |share| self.get(family, share, now).cloned());
-            let shares =
-                std::array::from_fn(|share| inherited(share).map(|state| Common::under(&dated, state, now)));
-            self.of.entry(name).or_default().push(Pool { limit, shares });
+            let shares = std::array::from_fn(|share| {
+                inherited(share).map(|state| OverflowBucket::under(&dated, state, now))
+            });
+            self.of.entry(name).or_default().push(BucketPool { limit, shares });
             self.pools += 1;
         }
         self.of.get_mut(&name)?.iter_mut().find(|pool| pool.limit == limit)
     }
 }
 
-impl Shared {
+impl OverflowBuckets {
     /// Cells for a store with this budget.
     pub(crate) fn new(budget: usize) -> Self {
         let pools_max = (budget / PART_OF_BUDGET / POOL_BYTES).clamp(1, SHARED_LIMITS_MAX);
-        Self { cells: Mutex::new(Cells::default()), used: AtomicUsize::new(0), pools_max }
+        Self { cells: Mutex::new(BucketPools::default()), used: AtomicUsize::new(0), pools_max }
     }
 
     /// All cells, where the calendar is so far ahead of the clock.
-    pub(crate) fn open(&self, ahead: i64) -> MutexGuard<'_, Cells> {
+    pub(crate) fn open(&self, ahead: i64) -> MutexGuard<'_, BucketPools> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         cells.ahead = ahead;
         cells
@@ -175,8 +176,8 @@ impl Shared {
     /// Where a new key starts, if keys like it have been charged here. The cells are given if they are open already.
     pub(crate) fn start_of(
         &self,
-        open: Option<&Cells>,
-        family: &Family,
+        open: Option<&BucketPools>,
+        family: &LimitOfName,
         id: u64,
         now: Micros,
     ) -> Option<State> {
@@ -197,8 +198,8 @@ impl Shared {
     /// The state of a cell; `Err` if there is no cell for this limit and none can be had.
     pub(crate) fn state(
         &self,
-        cells: &Cells,
-        family: &Family,
+        cells: &BucketPools,
+        family: &LimitOfName,
         id: u64,
         now: Micros,
     ) -> Result<Option<State>, ()> {
@@ -215,8 +216,8 @@ impl Shared {
     /// The same for a key that is about to be charged: if there is no cell for this limit, one is made.
     pub(crate) fn claim(
         &self,
-        cells: &mut Cells,
-        family: &Family,
+        cells: &mut BucketPools,
+        family: &LimitOfName,
         id: u64,
         now: Micros,
     ) -> Result<Option<State>, ()> {
@@ -233,9 +234,9 @@ impl Shared {
     /// Puts a state in a cell, and charges what was charged with it to the cells of the same keys under other numbers.
     pub(crate) fn keep(
         &self,
-        cells: &mut Cells,
-        (family, id): (&Family, u64),
-        (common, charged): (Option<Common>, u64),
+        cells: &mut BucketPools,
+        (family, id): (&LimitOfName, u64),
+        (common, charged): (Option<OverflowBucket>, u64),
         now: Micros,
     ) {
         let share = share_of(id);
@@ -244,7 +245,8 @@ impl Shared {
         }
         self.used.store(cells.pools, Ordering::Release);
         let (name, limit, ahead) = (&family.0, &family.1, cells.ahead);
-        let is_other = |pool: &&mut Pool| pool.limit != *limit && pool.limit.algorithm() == limit.algorithm();
+        let is_other =
+            |pool: &&mut BucketPool| pool.limit != *limit && pool.limit.algorithm() == limit.algorithm();
         let others = cells.of.get_mut(name).into_iter().flatten().filter(is_other);
         if charged > 0 {
             others.for_each(|pool| pool.charge_too(share, charged, (now, ahead)));
@@ -252,13 +254,13 @@ impl Shared {
     }
 
     /// Puts a state back into the cell with a number, as it was saved. Returns whether there was room.
-    pub(crate) fn put_back(&self, (name, limit): Family, share: usize, common: Common) -> bool {
+    pub(crate) fn put_back(&self, (name, limit): LimitOfName, share: usize, common: OverflowBucket) -> bool {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         if !cells.pools(name).iter().any(|pool| pool.limit == limit) {
             if cells.pools >= self.pools_max {
                 return false;
             }
-            cells.of.entry(name).or_default().push(Pool { limit, shares: [const { None }; SHARES] });
+            cells.of.entry(name).or_default().push(BucketPool { limit, shares: [const { None }; SHARES] });
             cells.pools += 1;
         }
         self.used.store(cells.pools, Ordering::Release);
@@ -279,7 +281,7 @@ impl Shared {
     }
 
     /// Every cell that is not as good as none, with its limit and its number.
-    pub(crate) fn all(&self, now: Micros) -> Vec<(Family, usize, Common)> {
+    pub(crate) fn all(&self, now: Micros) -> Vec<(LimitOfName, usize, OverflowBucket)> {
         let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = Vec::new();
         for (name, pool) in
@@ -311,8 +313,8 @@ impl Shared {
 /// A change to a list that adds to its latest entry instead of making one more.
 pub(crate) fn merged(change: Change, entries: usize) -> Change {
     let merge = |edit: Edit| match edit.then {
-        Then::Push(entry) if entries > edit.drop => Edit { then: Then::Merge(entry), ..edit },
-        Then::Push(_) | Then::Merge(_) | Then::Reduce(..) => edit,
+        EditAction::Push(entry) if entries > edit.drop => Edit { then: EditAction::Merge(entry), ..edit },
+        EditAction::Push(_) | EditAction::Merge(_) | EditAction::Reduce(..) => edit,
     };
     match change {
         Change::EditLog(edit) => Change::EditLog(merge(edit)),

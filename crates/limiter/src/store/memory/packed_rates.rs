@@ -41,7 +41,7 @@ pub(crate) struct Rate {
 #[derive(Debug)]
 pub(crate) struct Rates {
     known: [OnceLock<Box<Chunk>>; CHUNKS],
-    index: Mutex<Index>,
+    index: Mutex<RateIndex>,
     bytes: AtomicUsize,
 }
 
@@ -60,7 +60,7 @@ struct Chunk {
 /// Finds the number of a rate: each number stands in the first free place from the one that the rate hashes to. 0 is a free
 /// place. There is a power of two of them.
 #[derive(Debug, Default)]
-struct Index {
+struct RateIndex {
     places: Vec<u16>,
     known: u16,
 }
@@ -82,7 +82,7 @@ impl Rates {
     }
 
     /// The limit as a debt in one word, if its numbers allow and rates may take so many bytes.
-    pub(crate) fn narrow(&self, limit: &Limit, may_take: impl Fn(usize) -> bool) -> Option<Narrow> {
+    pub(crate) fn narrow(&self, limit: &Limit, may_take: impl Fn(usize) -> bool) -> Option<PackedLimit> {
         let (quota, algorithm) = match limit {
             Limit::TokenBucket(quota) => (quota, Algorithm::TokenBucket),
             Limit::LeakyBucket(quota) => (quota, Algorithm::LeakyBucket),
@@ -96,7 +96,7 @@ impl Rates {
         let rate = Rate { algorithm, count: quota.count(), period: quota.period() };
         let kind = self.number(rate, may_take)?;
         let capacity = quota.burst().saturating_mul(quota.period());
-        Some(Narrow { kind, quota: *quota, capacity, until: word_lasts(quota.count()) })
+        Some(PackedLimit { kind, quota: *quota, capacity, until: word_lasts(quota.count()) })
     }
 
     /// The number of a rate, in 1..=[`RATES_MAX`]; `None` if its count is too large, there are too many, or there is no room.
@@ -201,7 +201,7 @@ impl Rates {
 /// An index has at least so many places.
 const PLACES_MIN: usize = 2_048;
 
-impl Index {
+impl RateIndex {
     /// How many places there should be for one rate more: no more than seven of eight are taken.
     fn places_wanted(&self) -> usize {
         let (wanted, places) = (usize::from(self.known).saturating_add(1), self.places.len().max(PLACES_MIN));
@@ -249,7 +249,7 @@ const fn algorithm_of(number: u64) -> Option<Algorithm> {
 
 /// A limit whose debts fit in one word: the instant, in units of 1/count us from the start, at which nothing is owed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Narrow {
+pub(crate) struct PackedLimit {
     pub(crate) kind: u16,
     pub(crate) quota: Quota,
     /// The burst in units of debt.
@@ -260,41 +260,44 @@ pub(crate) struct Narrow {
 
 /// A decision before its numbers are worked out: what is asked of most is only whether it was granted.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Raw {
+pub(crate) struct PackedDecision {
     /// What is owed, in units: after the charge, if there was one.
     owed: u64,
     cost: u64,
     pub(crate) granted: bool,
 }
 
-impl Narrow {
+impl PackedLimit {
     /// Decides one hit on a key that owes nothing from the instant `zero` on (0 for a key never seen). Returns that instant
     /// after the hit, if it changes.
     #[inline]
-    pub(crate) fn weigh(&self, zero: u64, since_start: u64, cost: u64) -> (Option<u64>, Raw) {
+    pub(crate) fn weigh(&self, zero: u64, since_start: u64, cost: u64) -> (Option<u64>, PackedDecision) {
         // Nothing here is larger than a word up to `until`, but for the charge of a cost above the burst, which does not count.
         let time = since_start.wrapping_mul(self.quota.count());
         let owed = zero.saturating_sub(time);
         let charge = cost.wrapping_mul(self.quota.period());
         let after = owed.wrapping_add(charge);
         if after <= self.capacity && cost <= self.quota.burst() && cost > 0 {
-            return (Some(zero.max(time).wrapping_add(charge)), Raw { owed: after, cost, granted: true });
+            return (
+                Some(zero.max(time).wrapping_add(charge)),
+                PackedDecision { owed: after, cost, granted: true },
+            );
         }
-        (None, Raw { owed, cost, granted: cost == 0 })
+        (None, PackedDecision { owed, cost, granted: cost == 0 })
     }
 
     /// The same outcome with nothing charged: another hit of the batch was refused.
-    pub(crate) fn uncharged(&self, raw: &Raw) -> Raw {
+    pub(crate) fn uncharged(&self, raw: &PackedDecision) -> PackedDecision {
         if !raw.granted {
             return *raw;
         }
         let charge = raw.cost.saturating_mul(self.quota.period());
-        Raw { owed: raw.owed.saturating_sub(charge), cost: 0, granted: true }
+        PackedDecision { owed: raw.owed.saturating_sub(charge), cost: 0, granted: true }
     }
 
     /// The decision with its numbers.
-    pub(crate) fn decision(&self, raw: &Raw, now: Micros) -> Decision {
-        let Raw { owed, cost, granted } = *raw;
+    pub(crate) fn decision(&self, raw: &PackedDecision, now: Micros) -> Decision {
+        let PackedDecision { owed, cost, granted } = *raw;
         let (burst, period) = (self.quota.burst(), self.quota.period());
         let outcome = if granted {
             Outcome::Granted

@@ -3,10 +3,10 @@
 use smallvec::{SmallVec, smallvec};
 use tollgate_algorithms::{Decision, Limit, Micros, Mode, State};
 
-use super::batch::{Answered, Charge, Member, Members, answered, decided, place_of};
-use super::slot_guard::Place;
-use super::table::Busy;
-use super::{At, Given, Memory, NoRoom};
+use super::batch::{BatchResult, Charge, Member, Members, answered, decided, place_of};
+use super::slot_guard::KeyPosition;
+use super::table::Contended;
+use super::{KeyResult, Memory, NoRoom, StoreAtInstant};
 use crate::clock::Clock;
 use crate::sync::pause;
 
@@ -17,15 +17,15 @@ impl Memory {
         &self,
         charges: &[Charge<'_>],
         (clock, now): (&Clock, Micros),
-    ) -> Result<Answered<N>, NoRoom> {
+    ) -> Result<BatchResult<N>, NoRoom> {
         let mut members: Members<'_, N> = self.members(charges, clock, now);
         if let ([charge], [member]) = (charges, members.as_slice()) {
             let asked =
                 |state: Option<&State>| tollgate_algorithms::peek(&member.dated, state, now, charge.cost);
             let (decision, shared) = self.look_at(member, now, asked)?;
-            let given = Given { decision, refunded: 0, shared, known: !shared };
-            let granted = decision.granted() || charge.mode == Mode::Shadow;
-            return Ok(Answered { granted, given: smallvec![given] });
+            let given = KeyResult { decision, refunded: 0, shared, known: !shared };
+            let granted = decision.is_granted() || charge.mode == Mode::Shadow;
+            return Ok(BatchResult { granted, given: smallvec![given] });
         }
         let mut states: SmallVec<[Option<State>; N]> = SmallVec::new();
         for member in &mut members {
@@ -35,7 +35,7 @@ impl Memory {
             states.push(state);
         }
         let batch = decided::<N>(charges, &members, states.iter().map(Option::as_ref), now);
-        let mut answered: Answered<N> = answered(charges, &members, batch);
+        let mut answered: BatchResult<N> = answered(charges, &members, batch);
         for (charge, given) in charges.iter().zip(&mut answered.given) {
             let member = place_of(charge, &members);
             let state = states.get(member).and_then(Option::as_ref);
@@ -53,18 +53,18 @@ impl Memory {
         now: Micros,
         look: impl FnOnce(Option<&State>) -> T,
     ) -> Result<(T, bool), NoRoom> {
-        let at = At::new(self, now);
+        let at = StoreAtInstant::new(self, now);
         let mut times = 0;
         loop {
             match self.table.try_lock(member.id, self.table.has_room(&at), &at) {
-                Ok(Place::Slot(locked)) => {
+                Ok(KeyPosition::Slot(locked)) => {
                     let now = self.instant(locked.known(), now);
                     let taken = self.take_out(locked.known(), member.whose(), now, None);
                     let seen = look(taken.state.as_ref());
                     self.leave(locked, taken);
                     return Ok((seen, false));
                 }
-                Ok(Place::Full(held)) => {
+                Ok(KeyPosition::Full(held)) => {
                     let state = {
                         let cells = self.shared.open(self.calendar.known());
                         self.shared.state(&cells, &member.limit.family(), member.id, now)
@@ -72,7 +72,7 @@ impl Memory {
                     held.leave();
                     return state.map(|state| (look(state.as_ref()), true)).map_err(|()| NoRoom(member.id));
                 }
-                Err(Busy) => pause(times),
+                Err(Contended) => pause(times),
             }
             times = u32::saturating_add(times, 1);
         }

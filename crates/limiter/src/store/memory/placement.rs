@@ -1,14 +1,14 @@
 //! Chooses the slot for a new key: the best on its probe path. `table.rs` locks it.
 
 use super::slot::{Slot, Tag};
-use super::table::{Keeper, Worth};
+use super::table::{KeyWorth, SlotOwner};
 
 /// A slot and the tag that was read in it.
 type Read<'a> = (&'a Slot, Tag);
 
 /// The first slot of each sort that a new key could have.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Rooms<'a> {
+pub(super) struct FreeSlots<'a> {
     /// One that has never been used.
     pub(super) empty: Option<Read<'a>>,
     /// An empty slot, or one whose key drained long ago.
@@ -17,9 +17,9 @@ pub(super) struct Rooms<'a> {
     idle: Option<Read<'a>>,
 }
 
-impl<'a> Rooms<'a> {
+impl<'a> FreeSlots<'a> {
     /// Notes a slot. `held` is its value if the caller has locked it.
-    pub(super) fn note(&mut self, (slot, tag): Read<'a>, held: Option<u64>, keeper: &impl Keeper) {
+    pub(super) fn note(&mut self, (slot, tag): Read<'a>, held: Option<u64>, keeper: &impl SlotOwner) {
         if tag == Tag::EMPTY {
             self.empty = self.empty.or(Some((slot, tag)));
             return;
@@ -28,11 +28,11 @@ impl<'a> Rooms<'a> {
             return;
         }
         let Some(value) = held.or_else(|| slot.value_of(tag)) else { return };
-        let worth = if tag.vacant() { Worth::Stale } else { keeper.worth(tag, value) };
+        let worth = if tag.vacant() { KeyWorth::Stale } else { keeper.worth(tag, value) };
         match worth {
-            Worth::Stale => self.free = Some((slot, tag)),
-            Worth::Idle => self.idle = self.idle.or(Some((slot, tag))),
-            Worth::Live => {}
+            KeyWorth::Stale => self.free = Some((slot, tag)),
+            KeyWorth::Idle => self.idle = self.idle.or(Some((slot, tag))),
+            KeyWorth::Live => {}
         }
     }
 

@@ -11,12 +11,12 @@ const NONE: u32 = u32::MAX;
 /// Waiters of any number of keys. Leaving takes the same time wherever a waiter stands.
 #[derive(Debug)]
 pub(crate) struct Queues<T> {
-    seats: Vec<Seat<T>>,
+    seats: Vec<QueueNode<T>>,
     /// The first seat that nobody has; the others follow.
     free: u32,
     /// How many seats somebody has.
     taken: usize,
-    ends: HashMap<u64, Ends, FixedState>,
+    ends: HashMap<u64, KeyQueue, FixedState>,
 }
 
 /// A waiter's place, until it is [freed](Queues::free).
@@ -24,7 +24,7 @@ pub(crate) struct Queues<T> {
 pub(crate) struct Place(u32);
 
 #[derive(Debug)]
-struct Seat<T> {
+struct QueueNode<T> {
     key: u64,
     before: u32,
     after: u32,
@@ -36,11 +36,11 @@ struct Seat<T> {
 }
 
 /// What a waiter for a permit takes in memory, besides its future.
-const _: () = assert!(size_of::<Seat<[u64; 2]>>() <= 64);
+const _: () = assert!(size_of::<QueueNode<[u64; 2]>>() <= 64);
 
 /// The first and the last waiter of a key, how many there are, and how much they take together.
 #[derive(Clone, Copy, Debug)]
-struct Ends {
+struct KeyQueue {
     first: u32,
     last: u32,
     length: u32,
@@ -57,8 +57,9 @@ impl<T> Queues<T> {
     /// Puts a waiter behind all others of its key. `None` if there are as many waiters as can be counted.
     pub(crate) fn push(&mut self, (key, weight): (u64, u64), brought: T, waker: Waker) -> Option<Place> {
         let (brought, waker) = (Some(brought), Some(waker));
-        let place = self.seat(Seat { key, before: NONE, after: NONE, weight, brought, waker })?;
-        let ends = self.ends.entry(key).or_insert(Ends { first: place, last: NONE, length: 0, weight: 0 });
+        let place = self.seat(QueueNode { key, before: NONE, after: NONE, weight, brought, waker })?;
+        let ends =
+            self.ends.entry(key).or_insert(KeyQueue { first: place, last: NONE, length: 0, weight: 0 });
         ends.weight = ends.weight.saturating_add(weight);
         let last = std::mem::replace(&mut ends.last, place);
         ends.length = ends.length.saturating_add(1);
@@ -71,7 +72,7 @@ impl<T> Queues<T> {
         Some(Place(place))
     }
 
-    fn seat(&mut self, seat: Seat<T>) -> Option<u32> {
+    fn seat(&mut self, seat: QueueNode<T>) -> Option<u32> {
         self.taken += 1;
         if let Some(free) = self.seats.get_mut(self.free as usize) {
             let place = std::mem::replace(&mut self.free, free.after);

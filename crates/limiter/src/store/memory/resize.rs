@@ -1,11 +1,11 @@
 //! Grows, shrinks and sweeps the table: moves it to another region, one line at a time, on the callers' threads. Blocks only
 //! callers whose key is in the line being moved.
 
-use super::map::Map;
-use super::mover_lock::{Alone, lock_if, wait_for};
+use super::map::RegionMap;
+use super::mover_lock::{MoverLock, lock_if, wait_for};
 use super::region::{PIECE_BYTES, Region};
 use super::slot::{LINE_SLOTS, Line, Slot, Tag};
-use super::table::{Busy, Keeper, REGIONS_MAX, Table, Worth, reach};
+use super::table::{Contended, KeyWorth, REGIONS_MAX, SlotOwner, Table, reach};
 use crate::sync::{Ordering, pause};
 
 /// A new key moves this many lines at the most while the table grows. (A fifth of the new room is left when the last line
@@ -48,7 +48,7 @@ impl Table {
 
     /// Makes lines of the newest region ready for use.
     pub(super) fn set_up_to(&self, lines: usize) {
-        self.set_up(Map::unpack(self.map.load(Ordering::Relaxed)).newest, lines);
+        self.set_up(RegionMap::unpack(self.map.load(Ordering::Relaxed)).newest, lines);
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a number of lines in memory")]
@@ -62,8 +62,8 @@ impl Table {
     }
 
     /// Whether a new key may take an empty slot. If the table is getting full, begins to move it.
-    pub(crate) fn has_room(&self, keeper: &impl Keeper) -> bool {
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
+    pub(crate) fn has_room(&self, keeper: &impl SlotOwner) -> bool {
+        let map = RegionMap::unpack(self.map.load(Ordering::Acquire));
         let load = self.load(map.newest);
         if load >= LOAD_MAX && map.oldest.is_none() && self.is_worth_looking(map.newest, keeper) {
             self.begin(0, keeper);
@@ -73,7 +73,7 @@ impl Table {
 
     /// Whether it takes so little memory that it need not be kept small.
     pub(crate) fn is_small(&self) -> bool {
-        let map = Map::unpack(self.map.load(Ordering::Relaxed));
+        let map = RegionMap::unpack(self.map.load(Ordering::Relaxed));
         self.homes(map.newest) < HOMES_KEPT
     }
 
@@ -84,24 +84,24 @@ impl Table {
 
     /// Whether it is worth looking again for room, after [`make_room`](Self::make_room): the table is moving, or can.
     /// `roomy` is what [`has_room`](Self::has_room) said before: it may have moved since.
-    pub(crate) fn could_grow(&self, roomy: bool, keeper: &impl Keeper) -> bool {
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
+    pub(crate) fn could_grow(&self, roomy: bool, keeper: &impl SlotOwner) -> bool {
+        let map = RegionMap::unpack(self.map.load(Ordering::Acquire));
         let grows = map.oldest.is_some() || self.homes(map.newest) < keeper.homes_max();
         grows || (!roomy && self.has_room(keeper))
     }
 
     /// Begins to move because a new key found no room where it has to be, and moves a good part at once. Returns whether
     /// it is worth looking again: something has changed, or somebody else had the right to move.
-    pub(crate) fn make_room(&self, keeper: &impl Keeper) -> bool {
+    pub(crate) fn make_room(&self, keeper: &impl SlotOwner) -> bool {
         let before = self.map.load(Ordering::Acquire);
-        let map = Map::unpack(before);
+        let map = RegionMap::unpack(before);
         let begun = map.oldest.is_some() || self.begin(self.homes(map.newest) / 5 * 6 + 1, keeper);
         let helped = self.help(MOVED_LINES_FOR_ROOM, keeper);
         !(begun && helped) || self.map.load(Ordering::Acquire) != before
     }
 
     /// A table that can grow is moved when it is full; one that cannot, only if that gets rid of something.
-    fn is_worth_looking(&self, newest: usize, keeper: &impl Keeper) -> bool {
+    fn is_worth_looking(&self, newest: usize, keeper: &impl SlotOwner) -> bool {
         self.homes(newest) < keeper.homes_max() || keeper.is_time_to_look()
     }
 
@@ -112,9 +112,9 @@ impl Table {
 
     /// Begins to move, if that makes room: to as many homes as the live keys need, or more. Returns `false` if somebody else
     /// had the right to.
-    pub(crate) fn begin(&self, homes_wanted: usize, keeper: &impl Keeper) -> bool {
-        let Some(_alone) = Alone::try_new(&self.mover) else { return false };
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
+    pub(crate) fn begin(&self, homes_wanted: usize, keeper: &impl SlotOwner) -> bool {
+        let Some(_alone) = MoverLock::try_new(&self.mover) else { return false };
+        let map = RegionMap::unpack(self.map.load(Ordering::Acquire));
         if map.oldest.is_some() {
             return true;
         }
@@ -133,15 +133,19 @@ impl Table {
         let region = if helps { self.free_region(&map, homes) } else { None };
         let opened = region.filter(|region| self.open(*region, homes).is_some());
         if let Some(region) = opened {
-            let moving =
-                Map { newest: region, oldest: Some(map.newest), turn: map.turn.wrapping_add(1), frontier: 0 };
+            let moving = RegionMap {
+                newest: region,
+                oldest: Some(map.newest),
+                turn: map.turn.wrapping_add(1),
+                frontier: 0,
+            };
             self.map.store(moving.pack(), Ordering::Release);
         }
         true
     }
 
     /// A region that is not in use and large enough, or not there yet.
-    fn free_region(&self, map: &Map, homes: usize) -> Option<usize> {
+    fn free_region(&self, map: &RegionMap, homes: usize) -> Option<usize> {
         let lines = homes.checked_add(reach(homes))?;
         let fits = |region: &usize| {
             let there = self.lines(*region).len();
@@ -153,12 +157,12 @@ impl Table {
     }
 
     /// Whether a move to so many homes takes idle keys along. A table that cannot grow any more needs their slots.
-    fn keeps_idle(homes: usize, keeper: &impl Keeper) -> bool {
+    fn keeps_idle(homes: usize, keeper: &impl SlotOwner) -> bool {
         homes < keeper.homes_max()
     }
 
     /// How many keys are alive, and how many are worth keeping, from a sample.
-    fn estimate(&self, region: usize, keeper: &impl Keeper) -> Estimate {
+    fn estimate(&self, region: usize, keeper: &impl SlotOwner) -> LiveKeyEstimate {
         let (lines, homes) = (self.lines(region), self.homes(region));
         let (mut taken, mut live, mut kept) = (0_u64, 0_u64, 0_u64);
         for line in lines.iter().take(homes).step_by((homes / SAMPLED_LINES).max(1)) {
@@ -169,26 +173,26 @@ impl Table {
                     continue;
                 }
                 // One that is locked is in use.
-                let worth = slot.value_of(tag).map_or(Worth::Live, |value| keeper.worth(tag, value));
-                live += u64::from(worth == Worth::Live);
-                kept += u64::from(worth != Worth::Stale);
+                let worth = slot.value_of(tag).map_or(KeyWorth::Live, |value| keeper.worth(tag, value));
+                live += u64::from(worth == KeyWorth::Live);
+                kept += u64::from(worth != KeyWorth::Stale);
             }
         }
         let of_all = |sampled| self.used_in(region).saturating_mul(sampled).checked_div(taken).unwrap_or(0);
-        Estimate { live: of_all(live), kept: of_all(kept) }
+        LiveKeyEstimate { live: of_all(live), kept: of_all(kept) }
     }
 
     /// Whether the table is between two regions.
     #[inline]
     pub(crate) fn is_moving(&self) -> bool {
-        Map::unpack(self.map.load(Ordering::Relaxed)).oldest.is_some()
+        RegionMap::unpack(self.map.load(Ordering::Relaxed)).oldest.is_some()
     }
 
     /// Moves a few lines. Returns `false` if somebody else is at it.
-    pub(crate) fn help(&self, lines: usize, keeper: &impl Keeper) -> bool {
-        let Some(_alone) = Alone::try_new(&self.mover) else { return false };
+    pub(crate) fn help(&self, lines: usize, keeper: &impl SlotOwner) -> bool {
+        let Some(_alone) = MoverLock::try_new(&self.mover) else { return false };
         for _ in 0..lines {
-            let map = Map::unpack(self.map.load(Ordering::Acquire));
+            let map = RegionMap::unpack(self.map.load(Ordering::Acquire));
             let Some(oldest) = map.oldest else { break };
             if map.frontier >= self.homes(oldest) + reach(self.homes(oldest)) {
                 self.finish(map, oldest);
@@ -206,14 +210,14 @@ impl Table {
     /// First they are put where they go, while the old slots stay locked; then the frontier passes, so that they are looked
     /// for there; and only then the old slots are given up. Whoever misses a key in between finds that the frontier has
     /// passed.
-    fn move_line(&self, map: Map, oldest: usize, keeper: &impl Keeper) -> Result<(), Busy> {
-        let from = Leaving { line: map.frontier, homes: self.homes(oldest) };
+    fn move_line(&self, map: RegionMap, oldest: usize, keeper: &impl SlotOwner) -> Result<(), Contended> {
+        let from = MovingLine { line: map.frontier, homes: self.homes(oldest) };
         let (homes, region) = (self.homes(map.newest), map.newest);
         let keeps_idle = Self::keeps_idle(homes, keeper);
         // A key of this line may be looked for, and another one put, from the frontier on.
         self.set_up(region, (from.line + 1).saturating_mul(homes).div_ceil(from.homes) + reach(homes) + 1);
         let path = self.path(oldest, from.line);
-        let first = path.first().ok_or(Busy)?;
+        let first = path.first().ok_or(Contended)?;
         for slot in &first.0 {
             wait_for(slot);
         }
@@ -224,9 +228,9 @@ impl Table {
             // By now it may have another kind, or be gone.
             let Some(tag) = locked else { return };
             let is_wanted = match keeper.worth(tag, slot.held()) {
-                Worth::Live => true,
-                Worth::Idle => keeps_idle,
-                Worth::Stale => false,
+                KeyWorth::Live => true,
+                KeyWorth::Idle => keeps_idle,
+                KeyWorth::Stale => false,
             };
             if !is_wanted {
                 keeper.dropped(tag, slot.held());
@@ -245,7 +249,7 @@ impl Table {
             }
         });
         moved?;
-        self.map.store(Map { frontier: from.line + 1, ..map }.pack(), Ordering::Release);
+        self.map.store(RegionMap { frontier: from.line + 1, ..map }.pack(), Ordering::Release);
         self.for_each_of(from, path, |slot, _, _, distance| {
             if distance > 0 {
                 slot.rename(Tag::DEAD);
@@ -263,7 +267,7 @@ impl Table {
     /// Every key whose home is a certain line, wherever it stands: its slot, identity, tag, and how far it is from home.
     fn for_each_of<'a>(
         &self,
-        from: Leaving,
+        from: MovingLine,
         path: &'a [Line],
         mut each: impl FnMut(&'a Slot, u64, Tag, usize),
     ) {
@@ -291,23 +295,23 @@ impl Table {
         region: usize,
         id: u64,
         (tag, value): (Tag, u64),
-        keeper: &impl Keeper,
-    ) -> Result<(), Busy> {
+        keeper: &impl SlotOwner,
+    ) -> Result<(), Contended> {
         let homes = self.homes(region);
         let path = self.path(region, self.line_of(id, homes));
-        let first = path.first().map(|line| &line.0[0]).ok_or(Busy)?;
+        let first = path.first().map(|line| &line.0[0]).ok_or(Contended)?;
         let first_value = wait_for(first);
         let mut times = 0;
         let room = loop {
             match self.room((region, path), id, (first, first_value), keeper) {
                 Ok(room) => break room,
-                Err(Busy) => pause(times),
+                Err(Contended) => pause(times),
             }
             times = u32::saturating_add(times, 1);
         };
         let Some(locked) = room else {
             first.unlock(first_value);
-            return Err(Busy);
+            return Err(Contended);
         };
         if locked.was_empty() {
             self.areas.get(region).map(|area| area.used.fetch_add(1, Ordering::Relaxed));
@@ -317,7 +321,7 @@ impl Table {
     }
 
     /// Undoes half a line: one of its keys found no room. The table stays between its regions until there is some.
-    fn put_back(&self, from: Leaving, path: &[Line], region: usize, count: usize) {
+    fn put_back(&self, from: MovingLine, path: &[Line], region: usize, count: usize) {
         let mut left = count;
         self.for_each_of(from, path, |slot, id, tag, distance| {
             let Some(less) = left.checked_sub(1) else { return };
@@ -344,10 +348,10 @@ impl Table {
     }
 
     /// The last line has been moved.
-    fn finish(&self, map: Map, oldest: usize) {
+    fn finish(&self, map: RegionMap, oldest: usize) {
         let homes = self.homes(map.newest);
         self.set_up(map.newest, homes + reach(homes));
-        self.map.store(Map { oldest: None, frontier: 0, ..map }.pack(), Ordering::Release);
+        self.map.store(RegionMap { oldest: None, frontier: 0, ..map }.pack(), Ordering::Release);
         if let Some(region) = self.areas.get(oldest).and_then(|area| area.region.get()) {
             region.give_back(0, region.lines().len());
         }
@@ -364,7 +368,7 @@ impl Table {
 
     /// How much memory the slots take, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        let map = RegionMap::unpack(self.map.load(Ordering::Acquire));
         let lines = |region: usize| self.homes(region) + reach(self.homes(region));
         let Some(oldest) = map.oldest else { return lines(map.newest).saturating_mul(size_of::<Line>()) };
         let ready = usize::try_from(self.ready.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
@@ -376,14 +380,14 @@ impl Table {
 
 /// How many keys of a region are alive, and how many are worth keeping: those, and the idle ones.
 #[derive(Clone, Copy)]
-struct Estimate {
+struct LiveKeyEstimate {
     live: u64,
     kept: u64,
 }
 
 /// A line that is being moved, and how many homes its region has.
 #[derive(Clone, Copy)]
-struct Leaving {
+struct MovingLine {
     line: usize,
     homes: usize,
 }

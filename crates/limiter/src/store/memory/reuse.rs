@@ -18,7 +18,7 @@ const SCORE_MAX: u64 = 64;
 
 /// How many of the keys that are put in were there before.
 #[derive(Debug)]
-pub(super) struct Returns {
+pub(super) struct ReturningKeys {
     /// The identities of dropped keys, as far as a tag has them, each at a place that follows from it. 0 is none.
     dropped: Box<[AtomicU64]>,
     score: AtomicU64,
@@ -26,7 +26,7 @@ pub(super) struct Returns {
     keep_until: AtomicU64,
 }
 
-impl Returns {
+impl ReturningKeys {
     pub(super) fn new() -> Self {
         let dropped = (0..DROPPED_MAX).map(|_| AtomicU64::new(0)).collect();
         Self { dropped, score: AtomicU64::new(0), keep_until: AtomicU64::new(0) }

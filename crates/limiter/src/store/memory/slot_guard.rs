@@ -6,7 +6,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// A slot whose lock is held. It must be let go by one of its methods.
 #[derive(Debug)]
 #[must_use = "it stays locked"]
-pub(crate) struct Locked<'a> {
+pub(crate) struct SlotGuard<'a> {
     pub(super) slot: &'a Slot,
     pub(super) tag: Tag,
     pub(super) value: u64,
@@ -18,26 +18,26 @@ pub(crate) struct Locked<'a> {
 
 /// Where a key is, or could be.
 #[derive(Debug)]
-pub(crate) enum Place<'a> {
+pub(crate) enum KeyPosition<'a> {
     /// It is here; or it is new, and can have this slot.
-    Slot(Locked<'a>),
+    Slot(SlotGuard<'a>),
     /// It is not here, and there is no room for it. As long as its home is held, nobody else puts it in.
-    Full(Held<'a>),
+    Full(HomeGuard<'a>),
 }
 
 /// The home of a key that is not in the table, locked.
 #[derive(Debug)]
 #[must_use = "it stays locked"]
-pub(crate) struct Held<'a>(pub(super) &'a Slot, pub(super) u64);
+pub(crate) struct HomeGuard<'a>(pub(super) &'a Slot, pub(super) u64);
 
-impl Held<'_> {
+impl HomeGuard<'_> {
     /// Lets go.
     pub(crate) fn leave(self) {
         self.0.unlock(self.1);
     }
 }
 
-impl Locked<'_> {
+impl SlotGuard<'_> {
     /// The key's tag and value; `None` if it is a new key.
     #[inline]
     pub(crate) const fn known(&self) -> Option<(Tag, u64)> {

@@ -4,7 +4,7 @@ use super::slot::Tag;
 
 /// What a key in a slot is worth to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Worth {
+pub(crate) enum KeyWorth {
     /// It owes something: its slot is its own.
     Live,
     /// It is as good as never seen, but may come back soon: another key gets its slot only if empty slots are scarce.
@@ -14,12 +14,12 @@ pub(crate) enum Worth {
 }
 
 /// What the store knows about values and the table does not.
-pub(crate) trait Keeper {
+pub(crate) trait SlotOwner {
     /// What a key with this value is worth.
-    fn worth(&self, tag: Tag, value: u64) -> Worth;
+    fn worth(&self, tag: Tag, value: u64) -> KeyWorth;
     /// Whether a key with this value is as good as never seen: its slot may be given to another one.
     fn is_as_good_as_none(&self, tag: Tag, value: u64) -> bool {
-        self.worth(tag, value) != Worth::Live
+        self.worth(tag, value) != KeyWorth::Live
     }
     /// Called, under the slot's lock, when such a key is dropped.
     fn dropped(&self, tag: Tag, value: u64);

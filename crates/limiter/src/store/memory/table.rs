@@ -14,13 +14,13 @@
 
 use std::sync::OnceLock;
 
-use super::map::Map;
-use super::mover_lock::Alone;
-use super::placement::Rooms;
+use super::map::RegionMap;
+use super::mover_lock::MoverLock;
+use super::placement::FreeSlots;
 use super::region::Region;
 use super::slot::{LINE_SLOTS, Line, REST_BITS, REST_MASK, Slot, Tag};
-use super::slot_guard::{Held, Locked, Place};
-pub(crate) use super::slot_owner::{Keeper, Worth};
+use super::slot_guard::{HomeGuard, KeyPosition, SlotGuard};
+pub(crate) use super::slot_owner::{KeyWorth, SlotOwner};
 use crate::sync::{AtomicU64, Ordering, pause};
 
 /// Regions are of sizes that are powers of two, and are used again: two of each size are enough for 2^32 lines.
@@ -32,8 +32,8 @@ pub(crate) const REACH_LINES_MAX: usize = 512;
 /// The whole of what is known about keys: slots, in one region or, while the table grows, in two.
 #[derive(Debug)]
 pub(crate) struct Table {
-    pub(super) areas: [Area; REGIONS_MAX],
-    /// Which regions are in use, and how far the one has been moved to the other: see [`Map`].
+    pub(super) areas: [RegionInUse; REGIONS_MAX],
+    /// Which regions are in use, and how far the one has been moved to the other: see [`RegionMap`].
     pub(super) map: AtomicU64,
     /// Held by the one who moves lines.
     pub(super) mover: AtomicU64,
@@ -46,7 +46,7 @@ pub(crate) struct Table {
 
 /// A region, if it is there, and how much of it is in use.
 #[derive(Debug)]
-pub(super) struct Area {
+pub(super) struct RegionInUse {
     /// Never freed before the table is, so that whoever comes too late still finds memory.
     pub(super) region: OnceLock<Region>,
     /// How many of its lines are homes.
@@ -66,7 +66,7 @@ pub(super) struct Home {
 
 /// Somebody else was in the way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Busy;
+pub(crate) struct Contended;
 
 /// In how many lines, from its home on, a key may stand: one in so many of them all. The fewer, the more of an identity follows from
 /// where a key stands.
@@ -88,12 +88,12 @@ impl Table {
         // The identity is kept in the tag but for the bits that follow from the place; in a small table those are fewer.
         let from_place = (homes_min / reach(homes_min)).max(1).ilog2();
         let table = Self {
-            areas: std::array::from_fn(|_| Area {
+            areas: std::array::from_fn(|_| RegionInUse {
                 region: OnceLock::new(),
                 homes: AtomicU64::new(0),
                 used: AtomicU64::new(0),
             }),
-            map: AtomicU64::new(Map { newest: 0, oldest: None, turn: 0, frontier: 0 }.pack()),
+            map: AtomicU64::new(RegionMap { newest: 0, oldest: None, turn: 0, frontier: 0 }.pack()),
             mover: AtomicU64::new(0),
             ready: AtomicU64::new(0),
             homes_min,
@@ -135,11 +135,11 @@ impl Table {
 
     #[inline]
     pub(super) fn home(&self, id: u64) -> Home {
-        self.home_on(Map::unpack(self.map.load(Ordering::Acquire)), id)
+        self.home_on(RegionMap::unpack(self.map.load(Ordering::Acquire)), id)
     }
 
     #[inline]
-    pub(super) fn home_on(&self, map: Map, id: u64) -> Home {
+    pub(super) fn home_on(&self, map: RegionMap, id: u64) -> Home {
         if let Some(oldest) = map.oldest {
             let line = self.line_of(id, self.homes(oldest));
             if line >= map.frontier {
@@ -196,12 +196,12 @@ impl Table {
     }
 
     /// As [`read`](Self::read), but waits for nobody.
-    pub(crate) fn try_read(&self, id: u64) -> Result<Option<(&Slot, Tag, u64)>, Busy> {
+    pub(crate) fn try_read(&self, id: u64) -> Result<Option<(&Slot, Tag, u64)>, Contended> {
         let home = self.home(id);
         match Self::slot_of(self.path(home.region, home.line), id) {
-            Some((slot, tag)) => slot.value_of(tag).map(|value| Some((slot, tag, value))).ok_or(Busy),
+            Some((slot, tag)) => slot.value_of(tag).map(|value| Some((slot, tag, value))).ok_or(Contended),
             None if self.home(id) == home => Ok(None),
-            None => Err(Busy),
+            None => Err(Contended),
         }
     }
 
@@ -211,30 +211,31 @@ impl Table {
     pub(crate) fn try_hold(
         &self,
         (id, seen): (u64, Option<Tag>),
-        ours: &[Locked<'_>],
-        held: &[Held<'_>],
-    ) -> Result<(Option<Held<'_>>, Option<&Slot>), Busy> {
+        ours: &[SlotGuard<'_>],
+        held: &[HomeGuard<'_>],
+    ) -> Result<(Option<HomeGuard<'_>>, Option<&Slot>), Contended> {
         let home = self.home(id);
         let path = self.path(home.region, home.line);
         let found = Self::slot_of(path, id);
         if found.map(|(_, tag)| tag) != seen {
-            return Err(Busy);
+            return Err(Contended);
         }
-        let slot = found.map(|(slot, _)| slot).or_else(|| path.first().map(|line| &line.0[0])).ok_or(Busy)?;
+        let slot =
+            found.map(|(slot, _)| slot).or_else(|| path.first().map(|line| &line.0[0])).ok_or(Contended)?;
         let is_ours = ours.iter().any(|locked| std::ptr::eq(locked.slot, slot))
             || held.iter().any(|held| std::ptr::eq(held.0, slot));
-        let taken = if is_ours { None } else { Some(slot.try_lock().ok_or(Busy)?) };
+        let taken = if is_ours { None } else { Some(slot.try_lock().ok_or(Contended)?) };
         let is_still = |(slot, tag): (&Slot, Tag)| (std::ptr::from_ref(slot), tag);
         if self.home(id) == home && Self::slot_of(path, id).map(is_still) == found.map(is_still) {
-            return Ok((taken.map(|value| Held(slot, value)), found.map(|(slot, _)| slot)));
+            return Ok((taken.map(|value| HomeGuard(slot, value)), found.map(|(slot, _)| slot)));
         }
         taken.into_iter().for_each(|value| slot.unlock(value));
-        Err(Busy)
+        Err(Contended)
     }
 
     /// Locks a slot that was just read, if it still is as it was.
     #[inline]
-    pub(crate) fn lock_as_read<'a>(slot: &'a Slot, tag: Tag, value: u64) -> Option<Locked<'a>> {
+    pub(crate) fn lock_as_read<'a>(slot: &'a Slot, tag: Tag, value: u64) -> Option<SlotGuard<'a>> {
         if !slot.try_lock_at(value) {
             return None;
         }
@@ -242,44 +243,49 @@ impl Table {
             slot.unlock(value);
             return None;
         }
-        Some(Locked { slot, tag, value, home: None, used: None })
+        Some(SlotGuard { slot, tag, value, home: None, used: None })
     }
 
     /// Locks the slot of a key, or one that it can have; an empty one only if `roomy`. Waits for nobody.
-    pub(crate) fn try_lock(&self, id: u64, roomy: bool, keeper: &impl Keeper) -> Result<Place<'_>, Busy> {
+    pub(crate) fn try_lock(
+        &self,
+        id: u64,
+        roomy: bool,
+        keeper: &impl SlotOwner,
+    ) -> Result<KeyPosition<'_>, Contended> {
         let home = self.home(id);
         let path = self.path(home.region, home.line);
         if let Some((slot, _)) = Self::slot_of(path, id) {
-            let value = slot.try_lock().ok_or(Busy)?;
+            let value = slot.try_lock().ok_or(Contended)?;
             let tag = slot.tag();
             if tag.is_of(id) {
-                return Ok(Place::Slot(Locked { slot, tag, value, home: None, used: None }));
+                return Ok(KeyPosition::Slot(SlotGuard { slot, tag, value, home: None, used: None }));
             }
             slot.unlock(value);
-            return Err(Busy);
+            return Err(Contended);
         }
-        let first = path.first().map(|line| &line.0[0]).ok_or(Busy)?;
-        let value = first.try_lock().ok_or(Busy)?;
+        let first = path.first().map(|line| &line.0[0]).ok_or(Contended)?;
+        let value = first.try_lock().ok_or(Contended)?;
         if self.home(id) != home {
             first.unlock(value);
-            return Err(Busy);
+            return Err(Contended);
         }
         match self.room((home.region, path), id, (first, value), keeper) {
             Ok(Some(locked)) if roomy || !locked.was_empty() => {
                 let used = self.areas.get(home.region).map(|area| &area.used).filter(|_| locked.was_empty());
-                Ok(Place::Slot(Locked { used, ..locked }))
+                Ok(KeyPosition::Slot(SlotGuard { used, ..locked }))
             }
             Ok(Some(locked)) => {
                 // The slot is given back; its home stays held.
                 if locked.home.is_some() {
                     locked.slot.unlock(locked.value);
                 }
-                Ok(Place::Full(Held(first, value)))
+                Ok(KeyPosition::Full(HomeGuard(first, value)))
             }
-            Ok(None) => Ok(Place::Full(Held(first, value))),
-            Err(Busy) => {
+            Ok(None) => Ok(KeyPosition::Full(HomeGuard(first, value))),
+            Err(Contended) => {
                 first.unlock(value);
-                Err(Busy)
+                Err(Contended)
             }
         }
     }
@@ -290,14 +296,14 @@ impl Table {
         (region, path): (usize, &'a [Line]),
         id: u64,
         first: (&'a Slot, u64),
-        keeper: &impl Keeper,
-    ) -> Result<Option<Locked<'a>>, Busy> {
-        let mut rooms = Rooms::default();
+        keeper: &impl SlotOwner,
+    ) -> Result<Option<SlotGuard<'a>>, Contended> {
+        let mut rooms = FreeSlots::default();
         for line in path {
             for slot in &line.0 {
                 let tag = slot.tag();
                 if tag.is_of(id) {
-                    return Err(Busy);
+                    return Err(Contended);
                 }
                 let held = std::ptr::eq(slot, first.0).then_some(first.1);
                 rooms.note((slot, tag), held, keeper);
@@ -310,13 +316,13 @@ impl Table {
         if std::ptr::eq(slot, first.0) {
             return Ok(Some(Self::vacated(slot, tag, first.1, None, keeper)));
         }
-        let value = slot.try_lock().ok_or(Busy)?;
+        let value = slot.try_lock().ok_or(Contended)?;
         let same = slot.tag() == tag;
         if same && (tag.vacant() || keeper.is_as_good_as_none(tag, value)) {
             return Ok(Some(Self::vacated(slot, tag, value, Some(first), keeper)));
         }
         slot.unlock(value);
-        Err(Busy)
+        Err(Contended)
     }
 
     fn vacated<'a>(
@@ -324,21 +330,21 @@ impl Table {
         tag: Tag,
         value: u64,
         home: Option<(&'a Slot, u64)>,
-        keeper: &impl Keeper,
-    ) -> Locked<'a> {
+        keeper: &impl SlotOwner,
+    ) -> SlotGuard<'a> {
         if tag.vacant() {
-            return Locked { slot, tag, value: 0, home, used: None };
+            return SlotGuard { slot, tag, value: 0, home, used: None };
         }
         keeper.dropped(tag, value);
         slot.rename(Tag::DEAD);
-        Locked { slot, tag: Tag::DEAD, value: 0, home, used: None }
+        SlotGuard { slot, tag: Tag::DEAD, value: 0, home, used: None }
     }
 
     /// Calls for every key, under its lock, and with `None` at the end of every line, under no lock. The table does not move
     /// meanwhile.
     pub(crate) fn for_each(&self, mut each: impl FnMut(Option<(u64, Tag, u64)>)) {
-        let _alone = Alone::new(&self.mover);
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        let _alone = MoverLock::new(&self.mover);
+        let map = RegionMap::unpack(self.map.load(Ordering::Acquire));
         for region in map.oldest.into_iter().chain([map.newest]) {
             let homes = self.homes(region);
             for (number, line) in self.lines(region).iter().enumerate().take(homes + reach(homes)) {
@@ -365,7 +371,7 @@ impl Table {
 
     /// How many slots are in use, by keys or by what is left of them.
     pub(crate) fn used(&self) -> u64 {
-        let map = Map::unpack(self.map.load(Ordering::Acquire));
+        let map = RegionMap::unpack(self.map.load(Ordering::Acquire));
         self.used_in(map.newest) + map.oldest.map_or(0, |oldest| self.used_in(oldest))
     }
 

@@ -8,15 +8,15 @@ use tollgate_algorithms::{Decision, Limit, Micros, Mode, Receipt, Retry, State};
 use tollgate_proof::engine::{Act, Answer, BatchHit, Core, Engine, Wait};
 use tollgate_proof::spec::Spec;
 
-use super::batch::{Answered, Charge};
-use super::fast_path::{Plain, Weighed};
-use super::packed_rates::{FRESH, IN_A_CELL, Narrow, Rate, Raw};
+use super::batch::{BatchResult, Charge};
+use super::fast_path::{FastBatch, FastHit};
+use super::packed_rates::{FRESH, IN_A_CELL, PackedDecision, PackedLimit, Rate};
 use super::slot::Tag;
-use super::slot_guard::Place;
-use super::{Ask, At, Given, Memory, Weight};
+use super::slot_guard::KeyPosition;
+use super::{KeyRequest, KeyResult, Memory, PackedHit, StoreAtInstant};
 use crate::clock::Clock;
 use crate::hash::{Hashing, Secret};
-use crate::limit::Registered;
+use crate::limit::LimitInner;
 
 /// The memory store, one key at a time.
 #[derive(Debug)]
@@ -42,8 +42,8 @@ fn new() -> Memory {
 }
 
 /// A limit as the store wants it.
-pub(super) fn registered(store: &Memory, limit: Limit, number: u32) -> Registered {
-    Registered {
+pub(super) fn registered(store: &Memory, limit: Limit, number: u32) -> LimitInner {
+    LimitInner {
         limiter: 0,
         mark: number,
         name: "limit".into(),
@@ -62,7 +62,7 @@ pub(super) fn registered(store: &Memory, limit: Limit, number: u32) -> Registere
 
 pub(super) fn answer(decision: &Decision) -> Answer {
     Answer {
-        granted: decision.granted(),
+        granted: decision.is_granted(),
         charged: decision.charged,
         limit: decision.limit,
         remaining: decision.remaining,
@@ -78,9 +78,11 @@ pub(super) fn answer(decision: &Decision) -> Answer {
 
 impl Memory {
     /// Puts a key in as it stood.
-    fn put(&self, id: u64, stood: &Stood, limit: &Registered, now: Micros) {
-        let at = At::new(self, now);
-        let Ok(Place::Slot(locked)) = self.table.try_lock(id, true, &at) else { panic!("there is room") };
+    fn put(&self, id: u64, stood: &Stood, limit: &LimitInner, now: Micros) {
+        let at = StoreAtInstant::new(self, now);
+        let Ok(KeyPosition::Slot(locked)) = self.table.try_lock(id, true, &at) else {
+            panic!("there is room")
+        };
         match stood {
             Stood::Word(rate, zero) => {
                 locked.write(Tag::new(id, self.number_of(*rate).expect("few rates")), *zero);
@@ -100,7 +102,7 @@ impl Memory {
     }
 
     /// Takes a key out as it stands.
-    fn take(&self, id: u64, limit: &Registered, now: Micros) -> Option<Stood> {
+    fn take(&self, id: u64, limit: &LimitInner, now: Micros) -> Option<Stood> {
         let (_, tag, value) = self.table.read(id)?;
         let stood = match tag.kind() {
             FRESH => None,
@@ -118,17 +120,21 @@ impl Memory {
 }
 
 impl Memory {
-    fn charge_plain<const N: usize>(&self, charges: &[Charge<'_>], now: Micros) -> Option<Weighed> {
+    fn charge_plain<const N: usize>(&self, charges: &[Charge<'_>], now: Micros) -> Option<FastBatch> {
         let plain = charges.iter().map_while(|Charge { limit, id, cost, mode }| {
             let narrow = limit.narrow.as_ref().filter(|_| *mode == Mode::Enforced)?;
-            Some(Plain { limit, weight: Weight { narrow, cost: *cost }, id: *id, spot: self.spot(*id) })
+            Some(FastHit { limit, weight: PackedHit { narrow, cost: *cost }, id: *id, spot: self.spot(*id) })
         });
-        let plain: Vec<Plain<'_>> = plain.collect();
+        let plain: Vec<FastHit<'_>> = plain.collect();
         self.charge_words::<N>(plain.as_slice().try_into().ok()?, now)
     }
 
     /// Charges several keys the way the front door does.
-    pub(super) fn charge_any(&self, charges: &[Charge<'_>], (clock, now): (&Clock, Micros)) -> Answered<4> {
+    pub(super) fn charge_any(
+        &self,
+        charges: &[Charge<'_>],
+        (clock, now): (&Clock, Micros),
+    ) -> BatchResult<4> {
         let plain = match charges.len() {
             2 => self.charge_plain::<2>(charges, now),
             3 => self.charge_plain::<3>(charges, now),
@@ -139,13 +145,13 @@ impl Memory {
             return self.charge_all(charges, (clock, now)).expect("there is room");
         };
         let narrows = charges.iter().filter_map(|charge| charge.limit.narrow);
-        let given = |(narrow, raw): (Narrow, &Raw)| Given {
+        let given = |(narrow, raw): (PackedLimit, &PackedDecision)| KeyResult {
             decision: narrow.decision(raw, now),
             refunded: 0,
             shared: false,
             known: true,
         };
-        Answered { granted: weighed.granted, given: narrows.zip(&weighed.raws).map(given).collect() }
+        BatchResult { granted: weighed.granted, given: narrows.zip(&weighed.raws).map(given).collect() }
     }
 }
 
@@ -180,24 +186,29 @@ impl Engine for Stored {
             }
             let receipt;
             let ask = match act {
-                Act::Charge(cost) => Ask::Charge(cost),
-                Act::Peek(cost) => Ask::Peek(cost),
-                Act::UpTo(most) => Ask::UpTo(most),
-                Act::Settle(cost) => Ask::Settle(cost),
+                Act::Charge(cost) => KeyRequest::Charge(cost),
+                Act::Peek(cost) => KeyRequest::Peek(cost),
+                Act::UpTo(most) => KeyRequest::UpTo(most),
+                Act::Settle(cost) => KeyRequest::Settle(cost),
                 Act::Refund(at, cost, spec) => {
                     let limit = Core::limit(&spec).unwrap_or(Limit::Unlimited);
                     receipt = Receipt { at: Micros::new(at), cost, limit };
                     // As the front door does.
-                    if limited.is_void(id, receipt.at) { Ask::Peek(0) } else { Ask::Refund(&receipt, cost) }
+                    if limited.is_void(id, receipt.at) {
+                        KeyRequest::Peek(0)
+                    } else {
+                        KeyRequest::Refund(&receipt, cost)
+                    }
                 }
             };
             let given = match ask {
-                Ask::Charge(cost) => {
+                KeyRequest::Charge(cost) => {
                     store.charge(&limited, id, cost, (&clock, now)).map(|charged| charged.given(now))
                 }
-                Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => {
-                    store.act(&limited, id, ask, (&clock, now))
-                }
+                KeyRequest::Peek(_)
+                | KeyRequest::UpTo(_)
+                | KeyRequest::Settle(_)
+                | KeyRequest::Refund(..) => store.act(&limited, id, ask, (&clock, now)),
             };
             *key = store.take(id, &limited, now);
             answer(&given.expect("there is room").decision)

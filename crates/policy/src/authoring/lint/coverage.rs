@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Lint, can_refuse};
+use super::Lint;
 use crate::compile::inherit::{Nearest, Operation};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::{FileId, Place};
 use crate::ids::LimitId;
-use crate::model::Unmatched;
+use crate::model::{PolicyLimit, Unmatched};
+use crate::numbers::Numbers;
+use tollgate_algorithms::Mode;
 
 /// So many of so many operations have a limit that can refuse a request.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -95,14 +97,19 @@ pub(super) fn count(lint: &Lint<'_>) -> Coverage {
     Coverage { whole, by_method: groups(methods), by_tag: groups(tags) }
 }
 
+/// Whether a limit refuses requests, or makes them wait.
+fn limits_requests(limit: &PolicyLimit) -> bool {
+    limit.mode == Mode::Enforced && limit.numbers != Numbers::Unlimited
+}
+
 pub(super) fn is_limited(lint: &Lint<'_>, limits: &[LimitId]) -> bool {
-    limits.iter().filter_map(|id| lint.limit(*id)).any(can_refuse)
+    limits.iter().filter_map(|id| lint.limit(*id)).any(limits_requests)
 }
 
 /// Whether every request for an operation has a limit, and not only those that meet a condition.
 pub(super) fn is_always_limited(lint: &Lint<'_>, operation: &Operation) -> bool {
     let always = operation.uses.iter().filter(|one| one.when.is_none());
-    always.filter_map(|one| lint.limit(one.limit)).any(can_refuse)
+    always.filter_map(|one| lint.limit(one.limit)).any(limits_requests)
 }
 
 /// Operations without a limit, and what no operation names.

@@ -66,7 +66,8 @@ impl<'a> Play<'a> {
         let asks = hit(limit, self.name, cost);
         if self.remembered.refused(&asks, self.instant(now)).is_some() {
             self.told[which] += 1;
-            let refuses = |state: &Option<State>| !peek(limit, state.as_ref(), server(now), cost).granted();
+            let refuses =
+                |state: &Option<State>| !peek(limit, state.as_ref(), server(now), cost).is_granted();
             let newest = self.states.last().unwrap();
             assert!(
                 self.states[self.heeded()..].iter().any(refuses),
@@ -102,7 +103,7 @@ impl<'a> Play<'a> {
             let call = &mut self.calls[at];
             let before = self.states.last().unwrap();
             let (change, decision) = decide(call.limit, before.as_ref(), server(call.decided), call.cost);
-            let (charged, granted) = (decision.charged > 0, decision.granted());
+            let (charged, granted) = (decision.charged > 0, decision.is_granted());
             let room = granted && decision.remaining >= call.cost;
             let mut after = before.clone();
             let is_list = matches!(change, Change::EditLog(_) | Change::EditBuckets(_));

@@ -22,7 +22,7 @@ fn server(ms: u64) -> Micros {
 
 fn after(limit: &Limit, mut state: Option<State>, at: Micros, cost: u64) -> State {
     let (change, decision) = decide(limit, state.as_ref(), at, cost);
-    assert!(decision.granted());
+    assert!(decision.is_granted());
     change.apply(&mut state);
     state.expect("something was charged")
 }

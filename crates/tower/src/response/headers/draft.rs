@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tollgate_algorithms::Micros;
 
 use crate::response::decimal::in_digits;
-use crate::response::header_cache::Remembered;
+use crate::response::header_cache::HeaderCache;
 use crate::response::rendered_limit::RenderedLimit;
 use crate::response::structured_fields::{self, INTEGER_MAX};
 
@@ -15,7 +15,7 @@ const STATE: HeaderName = HeaderName::from_static("ratelimit");
 
 thread_local! {
     /// Values by limit, remaining quota and seconds. Most clients are far from their limits, so the same values recur.
-    static STATES: Remembered<(u64, u64, u64)> = const { Remembered::new() };
+    static STATES: HeaderCache<(u64, u64, u64)> = const { HeaderCache::new() };
 }
 
 /// `RateLimit` with a single member.

@@ -25,7 +25,7 @@ const BLANKS: [&str; 5] = ["~wait", "~state", "~remaining", "~reset", "~until"];
 
 /// A prepared refusal by one visible limit, for requests that match only this limit.
 #[derive(Debug)]
-pub(crate) struct Ready {
+pub(crate) struct PreparedRefusal {
     headers: HeaderMap,
     /// The body between its numbers, which are: wait, wait, remaining, reset.
     body: [Box<[u8]>; 5],
@@ -35,7 +35,7 @@ pub(crate) struct Ready {
     limit: u64,
 }
 
-impl Ready {
+impl PreparedRefusal {
     /// Prepares the refusal. `None` if the limit is not visible or counts requests in progress, if its name contains a placeholder,
     /// or if responses carry a partition key.
     pub(crate) fn new(rendered: &RenderedLimit, config: &ResponseConfig) -> Option<Box<Self>> {

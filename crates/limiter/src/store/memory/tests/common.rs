@@ -4,9 +4,9 @@ use tollgate_algorithms::{Limit, Micros, Mode, Window};
 
 use super::super::batch::Charge;
 use super::super::test_engine::registered;
-use super::super::{Ask, Memory};
+use super::super::{KeyRequest, Memory};
 use crate::clock::Clock;
-use crate::limit::Registered;
+use crate::limit::LimitInner;
 
 /// Two keys that have a cell in common, and one that has another.
 const J: u64 = 1 << 40;
@@ -37,21 +37,21 @@ impl Full {
         Self { store, clock, now: Micros::DAY }
     }
 
-    pub(super) fn limit(&self, limit: Limit, number: u32) -> Registered {
+    pub(super) fn limit(&self, limit: Limit, number: u32) -> LimitInner {
         registered(&self.store, limit, number)
     }
 
-    pub(super) fn charge(&self, limit: &Registered, id: u64, cost: u64) -> bool {
-        let given = self.store.act(limit, id, Ask::Charge(cost), (&self.clock, self.now)).unwrap();
-        given.decision.granted()
+    pub(super) fn charge(&self, limit: &LimitInner, id: u64, cost: u64) -> bool {
+        let given = self.store.act(limit, id, KeyRequest::Charge(cost), (&self.clock, self.now)).unwrap();
+        given.decision.is_granted()
     }
 
-    pub(super) fn left(&self, limit: &Registered, id: u64) -> u64 {
-        let given = self.store.act(limit, id, Ask::Peek(0), (&self.clock, self.now)).unwrap();
+    pub(super) fn left(&self, limit: &LimitInner, id: u64) -> u64 {
+        let given = self.store.act(limit, id, KeyRequest::Peek(0), (&self.clock, self.now)).unwrap();
         given.decision.remaining
     }
 
-    pub(super) fn charge_all(&self, hits: &[(&Registered, u64, u64)]) -> bool {
+    pub(super) fn charge_all(&self, hits: &[(&LimitInner, u64, u64)]) -> bool {
         let mode = Mode::Enforced;
         let charges = hits.iter().map(|&(limit, id, cost)| Charge { limit, id, cost, mode });
         let charges: Vec<_> = charges.collect();
@@ -149,7 +149,7 @@ fn cells_in_common_stay_within_the_budget() {
     let mut untold = 0;
     for limit in 1..600_u64 {
         let log = registered(&store, Limit::sliding_window_log(limit, Micros::DAY).unwrap(), 2);
-        let log = Registered { space: limit, ..log };
+        let log = LimitInner { space: limit, ..log };
         for id in 0..64 {
             untold += u32::from(store.charge(&log, id + (limit << 40), 1, (&clock, now)).is_err());
         }

@@ -5,10 +5,10 @@ use tollgate_proof::random::Random;
 
 use super::super::batch::Charge;
 use super::super::test_engine::{answer, registered};
-use super::super::{Ask, Memory};
+use super::super::{KeyRequest, Memory};
 use super::reference::Reference;
 use crate::clock::Clock;
-use crate::limit::Registered;
+use crate::limit::LimitInner;
 
 /// Three sets of numbers for each of some names; the last of a name may be of another algorithm.
 fn families() -> Vec<[Limit; 3]> {
@@ -54,7 +54,7 @@ struct Run {
     store: Memory,
     clock: Clock,
     reference: Reference,
-    families: Vec<Vec<Registered>>,
+    families: Vec<Vec<LimitInner>>,
     random: Random,
     now: Micros,
     keys: u64,
@@ -102,10 +102,10 @@ impl Run {
         let limit = &self.families[family][version];
         let cost = self.random.pick(&[1, 1, 1, 2, 5, 0, u64::MAX]);
         let ask = match self.random.below(12) {
-            0 => Ask::Peek(cost),
-            1 => Ask::UpTo(cost),
-            2 => Ask::Settle(cost.min(1 << 40)),
-            _ => Ask::Charge(cost),
+            0 => KeyRequest::Peek(cost),
+            1 => KeyRequest::UpTo(cost),
+            2 => KeyRequest::Settle(cost.min(1 << 40)),
+            _ => KeyRequest::Charge(cost),
         };
         if self.random.one_in(400) {
             self.store.reset(limit, id, &Clock::manual(self.now).clock());
@@ -113,10 +113,10 @@ impl Run {
         }
         let at = (&self.clock, self.now);
         let given = match ask {
-            Ask::Charge(cost) => {
+            KeyRequest::Charge(cost) => {
                 self.store.charge(limit, id, cost, at).map(|charged| charged.given(self.now))
             }
-            Ask::Peek(_) | Ask::UpTo(_) | Ask::Settle(_) | Ask::Refund(..) => {
+            KeyRequest::Peek(_) | KeyRequest::UpTo(_) | KeyRequest::Settle(_) | KeyRequest::Refund(..) => {
                 self.store.act(limit, id, ask, at)
             }
         };
@@ -129,7 +129,7 @@ impl Run {
             limit.limit,
             self.now
         );
-        if let (Ask::Charge(_), Some(receipt)) = (ask, decision.receipt(&limit.limit)) {
+        if let (KeyRequest::Charge(_), Some(receipt)) = (ask, decision.receipt(&limit.limit)) {
             self.receipts.push((id, family, version, receipt));
         }
     }
@@ -142,10 +142,10 @@ impl Run {
         let (id, family, version, receipt) = self.receipts.swap_remove(chosen);
         let limit = &self.families[family][version];
         let part = self.random.below(receipt.cost.min(100) + 1);
-        let ask = Ask::Refund(&receipt, part);
+        let ask = KeyRequest::Refund(&receipt, part);
         let given = self.store.act(limit, id, ask, (&self.clock, self.now)).unwrap();
         // What is void the front door's own tests say; here nothing is given back then.
-        let ask = if limit.is_void(id, receipt.at) { Ask::Peek(0) } else { ask };
+        let ask = if limit.is_void(id, receipt.at) { KeyRequest::Peek(0) } else { ask };
         let expected = self.reference.act(id, &limit.limit, ask, self.now);
         assert_eq!(answer(&given.decision), answer(&expected), "{ask:?} on {id}");
     }

@@ -3,9 +3,9 @@
 use tollgate_algorithms::{Limit, Micros};
 
 use super::super::test_engine::registered;
-use super::super::{Charged, Memory};
+use super::super::{ChargeResult, Memory};
 use crate::clock::Clock;
-use crate::limit::Registered;
+use crate::limit::LimitInner;
 
 /// A hit drains in so long.
 const DRAIN: Micros = Micros::new(1_000);
@@ -14,7 +14,7 @@ const HITS_PER_DRAIN: u64 = 2_000;
 
 struct Busy {
     store: Memory,
-    limit: Registered,
+    limit: LimitInner,
     now: Micros,
     hits: u64,
 }
@@ -34,10 +34,10 @@ impl Busy {
             let id = self.store.id(spread(key));
             let charged = self.store.charge(&self.limit, id, 1, (&clock, self.now)).unwrap();
             let is_new = match charged {
-                Charged::Word(..) => false,
-                Charged::Given(given) => !given.known,
+                ChargeResult::Word(..) => false,
+                ChargeResult::Given(given) => !given.known,
             };
-            assert!(charged.given(self.now).decision.granted(), "everything is granted here");
+            assert!(charged.given(self.now).decision.is_granted(), "everything is granted here");
             new += u64::from(is_new);
             self.hits += 1;
             if self.hits.is_multiple_of(HITS_PER_DRAIN) {

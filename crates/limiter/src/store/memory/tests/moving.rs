@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::super::map::Map;
+use super::super::map::RegionMap;
 use super::super::slot::{LINE_SLOTS, Tag};
-use super::super::slot_guard::Place;
-use super::super::table::{Keeper, Table, Worth, reach};
+use super::super::slot_guard::KeyPosition;
+use super::super::table::{KeyWorth, SlotOwner, Table, reach};
 use crate::sync::Ordering;
 
 /// The homes that the table has at first, and after the move. Four lines become one.
@@ -16,9 +16,9 @@ const HOMES_AFTER: usize = HOMES / 4;
 /// Says which values are as good as none: those below a bound.
 struct Below(Cell<u64>);
 
-impl Keeper for Below {
-    fn worth(&self, _tag: Tag, value: u64) -> Worth {
-        if value < self.0.get() { Worth::Stale } else { Worth::Live }
+impl SlotOwner for Below {
+    fn worth(&self, _tag: Tag, value: u64) -> KeyWorth {
+        if value < self.0.get() { KeyWorth::Stale } else { KeyWorth::Live }
     }
 
     fn dropped(&self, _tag: Tag, _value: u64) {}
@@ -32,15 +32,15 @@ impl Keeper for Below {
     }
 }
 
-fn map(table: &Table) -> Map {
-    Map::unpack(table.map.load(Ordering::Acquire))
+fn map(table: &Table) -> RegionMap {
+    RegionMap::unpack(table.map.load(Ordering::Acquire))
 }
 
 /// Puts a key in; `false` if there is no room.
 fn put(table: &Table, keeper: &Below, id: u64, value: u64) -> bool {
     match table.try_lock(id, true, keeper) {
-        Ok(Place::Slot(locked)) => locked.write(Tag::new(id, 1), value),
-        Ok(Place::Full(held)) => {
+        Ok(KeyPosition::Slot(locked)) => locked.write(Tag::new(id, 1), value),
+        Ok(KeyPosition::Full(held)) => {
             held.leave();
             return false;
         }

@@ -4,7 +4,7 @@ use tollgate_algorithms::{Algorithm, Limit, Micros, State};
 
 use super::super::packed_rates::{RATES_MAX, Rate, Rates};
 use super::super::test_engine::registered;
-use super::super::{Ask, Memory};
+use super::super::{KeyRequest, Memory};
 use crate::clock::Clock;
 
 const BUDGET: usize = 256 << 20;
@@ -84,7 +84,7 @@ fn rates_stay_within_the_budget() {
 #[test]
 fn when_words_do_not_last_any_longer_decisions_are_the_same() {
     let limit = Limit::token_bucket(5, 65_535, Micros::new(86_400_000_001)).unwrap();
-    let store = Memory::new(crate::BUDGET_BYTES_MIN, Micros::ZERO).unwrap();
+    let store = Memory::new(crate::MAX_MEMORY_BYTES_MIN, Micros::ZERO).unwrap();
     let (limited, clock) = (registered(&store, limit, 1), Clock::manual(Micros::ZERO).clock());
     let end = limited.narrow.unwrap().until;
     assert!(end > 4 * 365 * 86_400 * 1_000_000, "more than four years");
@@ -98,7 +98,7 @@ fn when_words_do_not_last_any_longer_decisions_are_the_same() {
     }
     // Long after, when not even the time fits.
     let now = Micros::INSTANT_MAX;
-    let given = store.act(&limited, id, Ask::Charge(5), (&clock, now)).unwrap();
-    assert!(given.decision.granted());
-    assert!(!store.charge(&limited, id, 1, (&clock, now)).unwrap().given(now).decision.granted());
+    let given = store.act(&limited, id, KeyRequest::Charge(5), (&clock, now)).unwrap();
+    assert!(given.decision.is_granted());
+    assert!(!store.charge(&limited, id, 1, (&clock, now)).unwrap().given(now).decision.is_granted());
 }

@@ -2,10 +2,10 @@
 
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
 
-use super::super::Ask;
+use super::super::KeyRequest;
 use super::super::batch::Charge;
-use super::super::overflow::Common;
-use super::super::snapshot::SavedCommon;
+use super::super::overflow::OverflowBucket;
+use super::super::snapshot::SavedOverflow;
 use super::common::Full;
 use crate::clock::Clock;
 
@@ -32,8 +32,8 @@ fn a_known_key_is_not_refused_for_what_new_ones_have_spent() {
         "new keys have used up what they share"
     );
     assert_eq!(full.left(&window, FAR), 3);
-    let given = full.store.act(&window, FAR, Ask::Charge(3), (&full.clock, full.now)).unwrap();
-    assert!(given.decision.granted() && !given.shared);
+    let given = full.store.act(&window, FAR, KeyRequest::Charge(3), (&full.clock, full.now)).unwrap();
+    assert!(given.decision.is_granted() && !given.shared);
     assert!(!full.charge(&window, FAR, 1), "it has spent its own");
 }
 
@@ -86,14 +86,14 @@ fn a_late_cost_is_charged_in_the_keys_own_slot_if_nowhere_else() {
     let mut name = 0;
     loop {
         name += 1;
-        let other = crate::limit::Registered { space: name, ..full.limit(hourly(3), 3) };
-        if full.store.act(&other, J + name, Ask::Charge(1), (&full.clock, full.now)).is_err() {
+        let other = crate::limit::LimitInner { space: name, ..full.limit(hourly(3), 3) };
+        if full.store.act(&other, J + name, KeyRequest::Charge(1), (&full.clock, full.now)).is_err() {
             break;
         }
     }
-    assert!(full.store.act(&cell, FAR, Ask::Charge(1), (&full.clock, full.now)).is_err());
+    assert!(full.store.act(&cell, FAR, KeyRequest::Charge(1), (&full.clock, full.now)).is_err());
     assert_eq!(full.left(&word, FAR), 9, "that was not granted, and nothing is charged");
-    assert!(full.store.act(&cell, FAR, Ask::Settle(4), (&full.clock, full.now)).is_err());
+    assert!(full.store.act(&cell, FAR, KeyRequest::Settle(4), (&full.clock, full.now)).is_err());
     assert_eq!(full.left(&word, FAR), 5, "this work was done");
 }
 
@@ -106,21 +106,21 @@ fn what_is_put_back_in_common_is_bounded_and_as_it_was() {
         let mut state = None;
         tollgate_algorithms::decide(limit, None, full.now, 2).0.apply(&mut state);
         let over = full.now.saturating_add(Micros::HOUR);
-        SavedCommon {
+        SavedOverflow {
             family: (0, *limit),
             share: 1,
-            common: Common { state: state.unwrap(), at: full.now, over },
+            common: OverflowBucket { state: state.unwrap(), at: full.now, over },
         }
     };
     let mut left_out = 0;
     for family in (0..300).flat_map(limits) {
-        let saved = SavedCommon { family, ..common(&family.1) };
+        let saved = SavedOverflow { family, ..common(&family.1) };
         left_out += usize::from(!full.store.put_back_in_common(saved, full.now, full.now));
     }
     assert!(left_out > 0 && left_out < 600, "{left_out}");
     assert!(full.store.shared.bytes() <= full.store.shared.bytes_max());
     // The second one of a name has what was saved of it, and not what the first one has in other cells.
-    let first = SavedCommon { family: (0, hourly(3)), share: 2, ..common(&hourly(3)) };
+    let first = SavedOverflow { family: (0, hourly(3)), share: 2, ..common(&hourly(3)) };
     assert!(full.store.put_back_in_common(first, full.now, full.now), "its limit has cells");
     let of_first = full.store.saved_in_common(full.now).into_iter().filter(|saved| saved.family.0 == 0);
     let mut shares: Vec<_> = of_first.map(|saved| (saved.family.1.capacity(), saved.share)).collect();

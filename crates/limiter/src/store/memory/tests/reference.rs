@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tollgate_algorithms::{Debt, Decision, Hit, Limit, Micros, Quota, State, Target, decide_batch};
 
-use super::super::Ask;
+use super::super::KeyRequest;
 use super::super::asked;
 
 /// Keys and where they stand.
@@ -95,11 +95,11 @@ impl Stands {
 
 impl Reference {
     /// Does what is asked about one key.
-    pub(super) fn act(&mut self, id: u64, limit: &Limit, ask: Ask<'_>, now: Micros) -> Decision {
+    pub(super) fn act(&mut self, id: u64, limit: &Limit, ask: KeyRequest<'_>, now: Micros) -> Decision {
         if *limit == Limit::Unlimited {
             return asked(limit, None, now, ask).1;
         }
-        if let Ask::Peek(_) = ask {
+        if let KeyRequest::Peek(_) = ask {
             let mut stands = self.keys.get(&id).cloned().unwrap_or_default();
             stands.meet(limit, now);
             return asked(limit, stands.state.as_ref(), now, ask).1;

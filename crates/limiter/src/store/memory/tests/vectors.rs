@@ -14,7 +14,7 @@ use tollgate_twins::world::World;
 
 use super::super::batch::Charge;
 use super::super::test_engine::{answer, registered};
-use super::super::{Ask, Memory};
+use super::super::{KeyRequest, Memory};
 use crate::clock::Clock;
 
 /// The only key there is.
@@ -67,10 +67,10 @@ impl Pair {
                 let charges: Vec<_> = hits.iter().map(charge).collect();
                 Some(self.store.peek_all::<4>(&charges, at).unwrap().given[0].decision)
             }
-            Asked::UpTo(hit) => act(Ask::UpTo(hit.cost)),
-            Asked::Settle(hit) => act(Ask::Settle(hit.cost)),
+            Asked::UpTo(hit) => act(KeyRequest::UpTo(hit.cost)),
+            Asked::Settle(hit) => act(KeyRequest::Settle(hit.cost)),
             Asked::Refund(_, (at, cost, limit), part) => {
-                act(Ask::Refund(&Receipt { at: *at, cost: *cost, limit: *limit }, *part))
+                act(KeyRequest::Refund(&Receipt { at: *at, cost: *cost, limit: *limit }, *part))
             }
             Asked::Reset(..) => {
                 self.store.reset(&limit, ID, &self.clock);

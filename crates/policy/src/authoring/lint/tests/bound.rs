@@ -74,11 +74,11 @@ fn holds(seeds: u64, scale: Scale) -> (BTreeMap<(String, String), u64>, u64) {
             }
             let cost = draw.roll() % 3 + 1;
             let (change, decision) = decide(&by, state_by.as_ref(), now, cost);
-            if !decision.granted() {
+            if !decision.is_granted() {
                 continue;
             }
             let (change_of_limit, decision) = decide(&limit, state_limit.as_ref(), now, cost);
-            assert!(decision.granted(), "seed {seed}: {by} grants {cost} at {now}, {limit} does not");
+            assert!(decision.is_granted(), "seed {seed}: {by} grants {cost} at {now}, {limit} does not");
             change.apply(&mut state_by);
             change_of_limit.apply(&mut state_limit);
             granted += 1;

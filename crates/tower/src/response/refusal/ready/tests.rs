@@ -2,8 +2,8 @@
 
 use tollgate_algorithms::{Decision, Limit, Micros, Mode, Outcome, Retry};
 
-use super::{NOW, REMAINING, RESET, Ready, RenderedStatus, WAIT, refused};
-use crate::response::config::{Generations, Reset, ResponseConfig};
+use super::{NOW, PreparedRefusal, REMAINING, RESET, RenderedStatus, WAIT, refused};
+use crate::response::config::{HeaderFormats, ResetFormat, ResponseConfig};
 use crate::response::rendered_limit::RenderedLimit;
 use tollgate_engine::{LimitDescriptor, Visibility};
 
@@ -30,8 +30,8 @@ fn refusal(rendered: &RenderedLimit, (wait, remaining, reset): (u64, u64, u64)) 
 fn all_answers() -> impl Iterator<Item = ResponseConfig> {
     (0..16_u8).map(|bits| {
         let on = |bit: u8| bits & bit != 0;
-        let generations = Generations { draft: on(1), x_ratelimit: on(2), triple: on(4) };
-        let reset = if on(8) { Reset::Delta } else { Reset::Epoch };
+        let generations = HeaderFormats { draft: on(1), x_ratelimit: on(2), triple: on(4) };
+        let reset = if on(8) { ResetFormat::Delta } else { ResetFormat::Epoch };
         ResponseConfig { generations, reset, ..ResponseConfig::default() }
     })
 }
@@ -46,7 +46,7 @@ fn what_is_ready_says_what_is_written_anew() {
     ];
     for config in all_answers() {
         for rendered in &limits {
-            let ready = Ready::new(rendered, &config).expect("it is shown");
+            let ready = PreparedRefusal::new(rendered, &config).expect("it is shown");
             for ((wait, remaining), reset) in numbers
                 .iter()
                 .flat_map(|wait| numbers.map(|other| (*wait, other)))
@@ -67,7 +67,7 @@ fn what_is_ready_says_what_is_written_anew() {
 fn a_wait_with_jitter_is_told_alike_in_the_field_and_in_the_body() {
     let config = ResponseConfig { retry_jitter: Micros::from_secs(5), ..ResponseConfig::default() };
     let rendered = rendered("a", 5, None);
-    let ready = Ready::new(&rendered, &config).expect("it is shown");
+    let ready = PreparedRefusal::new(&rendered, &config).expect("it is shown");
     for _ in 0..100 {
         let answer =
             ready.response(&refusal(&rendered, (10_000_000, 0, 1)), &config, AT).expect("it refuses");
@@ -86,20 +86,23 @@ fn what_cannot_be_ready_is_not() {
     let limit = Limit::token_bucket(5, 1, Micros::SECOND).expect("it fits");
     for number in [WAIT, REMAINING, RESET, NOW + RESET] {
         let text = number.to_string();
-        assert!(Ready::new(&rendered(&text, 5, None), &plain).is_none(), "a name that looks like {number}");
         assert!(
-            Ready::new(&rendered("a", 5, Some(&text)), &plain).is_none(),
+            PreparedRefusal::new(&rendered(&text, 5, None), &plain).is_none(),
+            "a name that looks like {number}"
+        );
+        assert!(
+            PreparedRefusal::new(&rendered("a", 5, Some(&text)), &plain).is_none(),
             "words that look like {number}"
         );
         assert!(
-            Ready::new(&rendered("a", number, None), &plain).is_none(),
+            PreparedRefusal::new(&rendered("a", number, None), &plain).is_none(),
             "a limit that looks like {number}"
         );
     }
-    assert!(Ready::new(&rendered("a", 5, None), &with_keys).is_none());
+    assert!(PreparedRefusal::new(&rendered("a", 5, None), &with_keys).is_none());
     for visibility in [Visibility::IfBinding, Visibility::Hidden] {
         assert!(
-            Ready::new(
+            PreparedRefusal::new(
                 &RenderedLimit::new(&LimitDescriptor::new("a", limit).with_visibility(visibility)),
                 &plain
             )
@@ -112,7 +115,7 @@ fn what_cannot_be_ready_is_not() {
 #[test]
 fn what_is_ready_answers_nothing_else() {
     let (config, rendered) = (ResponseConfig::default(), rendered("a", 5, None));
-    let ready = Ready::new(&rendered, &config).expect("it is shown");
+    let ready = PreparedRefusal::new(&rendered, &config).expect("it is shown");
     let line = refusal(&rendered, (1, 0, 1));
     let outcome = |outcome| RenderedStatus { decision: Decision { outcome, ..line.decision }, ..line };
     let others = [
