@@ -68,7 +68,7 @@ impl Slots {
     }
 
     /// Gives a slot back. Only the last one that was reserved can be; another one passes unused.
-    pub fn give_back(&mut self, quota: &Quota, slot: Slot) -> bool {
+    pub fn give_back(&mut self, quota: &Quota, slot: Self) -> bool {
         let is_last = slot.count == quota.count() && *self == slot.following(quota);
         if is_last {
             *self = slot;
@@ -84,9 +84,9 @@ impl Slots {
 
     /// The next slot from `now` on. One that is further ahead than any queue is long was written before the clock was set back; an hour is
     /// added, because a queue may have been longer under other numbers.
-    fn next(&self, quota: &Quota, now: Micros) -> Slot {
+    fn next(&self, quota: &Quota, now: Micros) -> Self {
         let now = now.min(Micros::INSTANT_MAX);
-        let fresh = Slot { at: now, fraction: 0, count: quota.count() };
+        let fresh = Self { at: now, fraction: 0, count: quota.count() };
         let interval = Micros::new(quota.period().div_ceil(quota.count().max(1)));
         let horizon = longest_wait(quota).saturating_add(interval).saturating_add(Micros::HOUR);
         if self.instant() <= now || self.instant().saturating_sub(now) > horizon {
@@ -95,11 +95,11 @@ impl Slots {
         if self.count == quota.count() {
             return *self;
         }
-        Slot { at: self.instant(), ..fresh }
+        Self { at: self.instant(), ..fresh }
     }
 
     /// The slot one interval later.
-    fn following(&self, quota: &Quota) -> Slot {
+    fn following(&self, quota: &Quota) -> Self {
         let count = quota.count().max(1);
         let (whole, part) =
             (quota.period().checked_div(count).unwrap_or(0), quota.period().checked_rem(count).unwrap_or(0));
@@ -107,7 +107,7 @@ impl Slots {
         let (carry, fraction) =
             if fraction >= count { (1, fraction.saturating_sub(count)) } else { (0, fraction) };
         let at = self.at.saturating_add(Micros::new(whole.saturating_add(carry))).min(Micros::INSTANT_MAX);
-        Slot { at, fraction, count: self.count }
+        Self { at, fraction, count: self.count }
     }
 }
 

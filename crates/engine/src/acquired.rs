@@ -9,6 +9,8 @@ use crate::ids::DescriptorId;
 use crate::outcome::Outcome as CheckOutcome;
 use crate::permits::Permits;
 use crate::scratch::HeldLimit;
+#[cfg(feature = "redis")]
+use crate::status::Degradation;
 use crate::status::StoredStatus;
 
 /// One concurrency limit that a request meets.
@@ -29,6 +31,8 @@ pub(crate) struct AcquiredPermits {
     pub(crate) statuses: SmallVec<[StoredStatus; 1]>,
     /// Whether the last one that was asked refuses. Then no permit is held.
     pub(crate) is_refused: bool,
+    /// Why a shared store gave no decision, if its limit denies then: neither a grant nor a refusal.
+    pub(crate) unavailable: Option<&'static str>,
 }
 
 /// The shortest wait that a refusal tells, because it is an estimate.
@@ -44,6 +48,13 @@ impl AcquiredPermits {
             CheckOutcome::Admitted(mut admission) => {
                 admission.statuses.extend(self.statuses);
                 admission.decided_at.get_or_insert(now);
+                #[cfg(feature = "redis")]
+                if self.permits.0.iter().any(Permit::is_degraded) {
+                    admission.is_degraded = true;
+                    if admission.degradation == Degradation::None {
+                        admission.degradation = Degradation::Local;
+                    }
+                }
                 admission.permits = self.permits.into();
                 CheckOutcome::Admitted(admission)
             }
@@ -54,59 +65,108 @@ impl AcquiredPermits {
 }
 
 /// Acquires a permit of each limit in order, except for one that is there already. If one refuses, all of them are released, and those after
-/// it are not asked.
+/// it are not asked. A shared limit is asked on a thread that may be blocked.
 pub(crate) fn acquire(
+    enforcer: &Enforcer,
+    wanted: &[PermitRequest<'_>],
+    (now, asked): (Micros, &mut HeldLimit),
+) -> Result<AcquiredPermits, HitError> {
+    let mut acquired = AcquiredPermits::default();
+    for request in wanted {
+        let result = match request.mode {
+            Mode::Enforced => request.limit.try_acquire(request.key),
+            Mode::Shadow => request.limit.try_acquire_shadow(request.key),
+        };
+        if !acquired.note(enforcer, request, result, (now, asked))? {
+            break;
+        }
+    }
+    Ok(acquired)
+}
+
+/// As [`acquire`]; the future waits for nothing but a shared store.
+pub(crate) async fn acquire_now(
     enforcer: &Enforcer,
     wanted: &[PermitRequest<'_>],
     mut ready: Option<(usize, Permit)>,
     (now, asked): (Micros, &mut HeldLimit),
 ) -> Result<AcquiredPermits, HitError> {
     let mut acquired = AcquiredPermits::default();
-    for PermitRequest { place, id, limit, key, mode } in wanted {
-        let (id, mode) = (*id, *mode);
-        let result = match mode {
-            Mode::Enforced if ready.as_ref().is_some_and(|(other, _)| other == place) => {
-                ready.take().map_or_else(|| limit.try_acquire(*key), |(_, permit)| Ok(permit))
-            }
-            Mode::Enforced => limit.try_acquire(*key),
-            Mode::Shadow => limit.try_acquire_shadow(*key),
+    for request in wanted {
+        let its = ready.take_if(|(place, _)| *place == request.place && request.mode == Mode::Enforced);
+        let result = match (its, request.mode) {
+            (Some((_, permit)), _) => Ok(permit),
+            #[cfg(feature = "redis")]
+            (None, Mode::Enforced) => request.limit.acquire_now(request.key).await,
+            #[cfg(not(feature = "redis"))]
+            (None, Mode::Enforced) => request.limit.try_acquire(request.key),
+            (None, Mode::Shadow) => request.limit.try_acquire_shadow(request.key),
         };
-        let decision = match result {
-            Ok(permit) => {
-                let decision = granted(&permit, now);
-                acquired.permits.0.push(permit);
-                decision
-            }
-            Err(AcquireError::Busy(busy) | AcquireError::TimedOut(busy)) if mode == Mode::Enforced => {
-                acquired.is_refused = true;
-                let wait = busy.estimated_wait().map(|wait| Micros::from(wait).max(WAIT_MIN));
-                refused(busy.limit(), wait, now)
-            }
-            // A limit that is only counted refuses nobody, also where it cannot count any further.
-            Err(AcquireError::Busy(busy) | AcquireError::TimedOut(busy)) => {
-                refused(busy.limit(), Some(WAIT_MIN), now)
-            }
-            Err(AcquireError::KeyTooLong { limit, bytes }) => {
-                return Err(HitError::KeyTooLong { limit, bytes });
-            }
-        };
-        let key_fingerprint = enforcer.fingerprint(id, key);
-        acquired.statuses.push(StoredStatus {
-            id,
-            decision,
-            mode,
-            source: Source::Own,
-            key_fingerprint,
-            is_binding: false,
-            computed: None,
-        });
-        asked.push((*place, decision.is_granted()));
-        if acquired.is_refused {
-            acquired.permits = Permits::default();
+        if !acquired.note(enforcer, request, result, (now, asked))? {
             break;
         }
     }
     Ok(acquired)
+}
+
+impl AcquiredPermits {
+    /// Notes what a limit says. Returns whether the next one is to be asked.
+    fn note(
+        &mut self,
+        enforcer: &Enforcer,
+        request: &PermitRequest<'_>,
+        result: Result<Permit, AcquireError>,
+        (now, asked): (Micros, &mut HeldLimit),
+    ) -> Result<bool, HitError> {
+        let (mode, mut source) = (request.mode, Source::Own);
+        let decision = match result {
+            Ok(permit) => {
+                source = source_of(&permit);
+                let decision = granted(&permit, now);
+                self.permits.0.push(permit);
+                decision
+            }
+            Err(AcquireError::Busy(busy) | AcquireError::TimedOut(busy)) => {
+                self.is_refused = mode == Mode::Enforced;
+                let wait = busy.estimated_wait().map(|wait| Micros::from(wait).max(WAIT_MIN));
+                // A limit that is only counted refuses nobody, also where it cannot count any further.
+                refused(busy.limit(), if self.is_refused { wait } else { Some(WAIT_MIN) }, now)
+            }
+            Err(AcquireError::KeyTooLong { limit, bytes }) => {
+                return Err(HitError::KeyTooLong { limit, bytes });
+            }
+            Err(AcquireError::WouldBlock { limit }) => return Err(HitError::WouldBlock { limit }),
+            Err(AcquireError::Unavailable { why, .. }) => {
+                (self.is_refused, self.unavailable) = (true, Some(why));
+                refused(request.limit.limit(), Some(WAIT_MIN), now)
+            }
+        };
+        let key_fingerprint = enforcer.fingerprint(request.id, request.key);
+        self.statuses.push(StoredStatus {
+            id: request.id,
+            decision,
+            mode,
+            source,
+            key_fingerprint,
+            is_binding: false,
+            computed: None,
+        });
+        asked.push((request.place, decision.is_granted()));
+        if self.is_refused {
+            self.permits = Permits::default();
+        }
+        Ok(!self.is_refused)
+    }
+}
+
+/// What a permit was counted by.
+#[cfg_attr(not(feature = "redis"), expect(clippy::missing_const_for_fn, reason = "it is not with the feature `redis`"))]
+fn source_of(_permit: &Permit) -> Source {
+    #[cfg(feature = "redis")]
+    if _permit.is_degraded() {
+        return Source::Share;
+    }
+    Source::Own
 }
 
 fn granted(permit: &Permit, now: Micros) -> Decision {

@@ -146,6 +146,12 @@ impl Admission {
         std::mem::take(&mut self.permits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// What says whether permits of the request have become void. Ask for it before they are [taken out](Self::take_permits).
+    #[cfg(feature = "redis")]
+    pub fn validities(&self) -> crate::Validities {
+        self.permits.lock().unwrap_or_else(PoisonError::into_inner).validities()
+    }
+
     /// How long the request may hold its permits, from when they were acquired: see [`Permits::max_hold`].
     #[must_use]
     pub fn max_hold(&self) -> Option<Duration> {

@@ -60,6 +60,8 @@ pub use head::{Body, RequestHead};
 pub use ids::DescriptorId;
 pub use outcome::{Outcome, Refusal, RefusalKind, Undetermined};
 pub use permits::Permits;
+#[cfg(feature = "redis")]
+pub use permits::Validities;
 #[cfg(feature = "policy")]
 pub use policy_limits::PolicyLimits;
 pub use rule::{KeyExtractor, Rule};

@@ -73,7 +73,7 @@ pub use tollgate_algorithms as algorithms;
 pub mod redis {
     pub use tollgate_redis::{
         Address, AddressError, Cause, Health, Identity, LinkError, Name, Naming, OpenError, REMEMBERED_MAX,
-        Roots, Settings, Standing, Store, StoreError,
+        Roots, Settings, Standing, Store, StoreError, Validity,
     };
 }
 

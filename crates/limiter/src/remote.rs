@@ -6,10 +6,10 @@
 
 mod hits;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tollgate_algorithms::{Decision, Limit, Micros, Mode};
-use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, Reply, Store};
+use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, PermitPool, Reply, Store};
 
 use crate::adjustment::Adjustment;
 use crate::error::HitError;
@@ -28,6 +28,8 @@ pub(crate) use hits::Hits;
 pub(crate) struct RemoteStore {
     store: Store,
     naming: Naming,
+    /// Of concurrency limits; made with the first.
+    permits: OnceLock<Option<PermitPool>>,
     #[cfg(feature = "tracing")]
     pub(crate) events: crate::trace::StoreEvents,
 }
@@ -99,6 +101,7 @@ impl RemoteStore {
         Self {
             store,
             naming,
+            permits: OnceLock::new(),
             #[cfg(feature = "tracing")]
             events: crate::trace::StoreEvents::default(),
         }
@@ -311,6 +314,15 @@ impl RemoteStore {
             }
         };
         adjusted.unwrap_or(Adjustment::UNSETTLED)
+    }
+
+    /// The permits that this process has in the store, and their names in a namespace. `None` if there is no randomness for its number.
+    pub(crate) fn permits(&self, namespace: &str) -> Option<(PermitPool, Naming)> {
+        let pool = self.permits.get_or_init(|| {
+            let (high, low) = (getrandom::u64().ok()?, getrandom::u64().ok()?);
+            Some(PermitPool::new(&self.store, u128::from(high) << 64 | u128::from(low)))
+        });
+        Some((pool.clone()?, self.naming.in_namespace(namespace)))
     }
 
     pub(crate) const fn store(&self) -> &Store {

@@ -39,11 +39,21 @@ impl PolicyLimits {
     pub(super) fn concurrent(&self, variant: &Variant) -> Option<ConcurrencyLimit> {
         let Numbers::Concurrency { limit: most, max_hold } = variant.numbers else { return None };
         let limit = self.policy.limits().get(variant.limit.index())?;
-        let limit = self.limiter.concurrency(&limit.name, clamped(most));
+        let limit = self.permits_of(limit, clamped(most));
         Some(match max_hold {
             Some(hold) => limit.with_max_hold(Duration::from(hold)),
             None => limit,
         })
+    }
+
+    /// Counted in the store, unless it is in shadow mode or of this process by its scope.
+    fn permits_of(&self, limit: &PolicyLimit, most: u32) -> ConcurrencyLimit {
+        #[cfg(feature = "redis")]
+        if limit.scope != model::Scope::Local {
+            let fails = super::store_fails(limit);
+            return self.limiter.shared_concurrency_in(&self.namespace, &limit.name, most, fails);
+        }
+        self.limiter.concurrency(&limit.name, most)
     }
 
     /// The permits that a request needs.
@@ -71,7 +81,7 @@ impl PolicyLimits {
         if entered.is_refused {
             return Ok(entered);
         }
-        let mut acquired = acquire(enforcer, &self.wanted(hits), None, (now, asked))?;
+        let mut acquired = acquire(enforcer, &self.wanted(hits), (now, asked))?;
         acquired.statuses.extend(entered.statuses);
         Ok(acquired)
     }

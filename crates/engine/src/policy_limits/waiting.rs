@@ -10,7 +10,7 @@ use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Charge, Hits, Variant};
 
 use super::{FEW, PolicyLimits};
-use crate::acquired::{AcquiredPermits, acquire};
+use crate::acquired::{AcquiredPermits, acquire_now};
 use crate::charge::ChargeDetails;
 use crate::enforcer::Enforcer;
 use crate::error::CheckError;
@@ -24,6 +24,8 @@ pub(super) enum WaitResult {
     Charged(AcquiredPermits, ChargeDetails),
     /// A limit refuses it. Nothing was charged, and nothing is held.
     Refused(SmallVec<[StoredStatus; 2]>),
+    /// A store gave no answer, for this cause, and a limit denies then. Nothing is held.
+    Unknown(&'static str),
 }
 
 /// One request that may wait.
@@ -89,6 +91,9 @@ impl PolicyLimits {
         loop {
             asked.truncate(before);
             let mut acquired = self.acquire_in_turn(waiter, asked).await?;
+            if let Some(why) = acquired.unavailable {
+                return Ok(WaitResult::Unknown(why));
+            }
             if acquired.is_refused {
                 return Ok(WaitResult::Refused(acquired.statuses.into_iter().collect()));
             }
@@ -162,10 +167,10 @@ impl PolicyLimits {
         let before = asked.len();
         loop {
             asked.truncate(before);
-            let acquired = acquire(waiter.enforcer, &wanted, ready.take(), (waiter.now, asked))?;
+            let acquired = acquire_now(waiter.enforcer, &wanted, ready.take(), (waiter.now, asked)).await?;
             let refusing =
                 wanted.get(acquired.statuses.len().saturating_sub(1)).filter(|_| acquired.is_refused);
-            let Some(one) = refusing else { return Ok(acquired) };
+            let Some(one) = refusing.filter(|_| acquired.unavailable.is_none()) else { return Ok(acquired) };
             let charge = waiter.hits.held().get(one.place);
             let Some(deadline) = charge.and_then(|charge| self.deadline(waiter, charge)) else {
                 return Ok(acquired);

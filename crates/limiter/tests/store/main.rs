@@ -8,6 +8,7 @@ mod failing;
 #[path = "../it/lines.rs"]
 mod lines;
 mod mixed;
+mod permits;
 mod remembered;
 mod rights;
 mod rollout;

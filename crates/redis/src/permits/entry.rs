@@ -30,14 +30,16 @@ pub(super) struct Entry {
 }
 
 struct Waiter {
-    to: oneshot::Sender<Result<Held, Denied>>,
+    to: Sender,
     fails_open: bool,
     patience: Patience,
 }
 
 /// What is sent when the lock has been left: dropping a permit takes the lock.
 #[derive(Default)]
-pub(super) struct Outbox(Vec<(oneshot::Sender<Result<Held, Denied>>, Result<Held, Denied>)>);
+pub(super) struct Outbox(Vec<(Sender, Result<Held, Denied>)>);
+
+type Sender = oneshot::Sender<Result<Held, Denied>>;
 
 impl Outbox {
     pub(super) fn send(self) {

@@ -49,7 +49,7 @@ impl Worker {
         metrics.upstream_retries.add(u64::from(effort.retries));
         let errors = &metrics.upstream_errors;
         let (count, why) = match failed {
-            None | Some(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge) => return,
+            None | Some(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge | Stopped::Void) => return,
             Some(Stopped::Late(due)) => match due {
                 Due::Connect => (&errors.timeout, "connecting timed out".to_owned()),
                 Due::Response => (&errors.timeout, "it did not respond in time".to_owned()),

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use tollgate_engine::Validities;
 
 use super::body_rate::Pace;
 use super::client_connection::Running;
@@ -44,6 +45,8 @@ pub(crate) struct RequestBody {
     left: u64,
     /// How fast they have to come.
     pace: Option<Pace>,
+    /// Whether the request may still be passed on.
+    validities: Validities,
 }
 
 /// Why a body cannot be passed on.
@@ -59,13 +62,15 @@ pub(crate) enum BodyError {
     Upstream(UpstreamError),
     /// It came to a standstill.
     Late(Due),
+    /// A permit of the request became void.
+    Void,
 }
 
 impl RequestBody {
     /// No body.
-    pub(crate) const fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         let rest = Rest { held: None, body: None, trailers: None };
-        Self { rest, watch: None, live: None, waiting: false, begun: false, left: 0, pace: None }
+        Self { rest, watch: None, live: None, waiting: false, begun: false, left: 0, pace: None, validities: Validities::default() }
     }
 
     /// A client's body, which may have `bytes_max` and has to keep the pace, of a request that was asked about. If it fails, the
@@ -83,6 +88,11 @@ impl RequestBody {
             return Self::empty();
         }
         Self { watch: Some(Arc::clone(watch)), live: Some(Arc::clone(live)), ..body }
+    }
+
+    /// The same body, which is broken off when a permit of its request becomes void.
+    pub(crate) fn with_validities(self, validities: Validities) -> Self {
+        Self { validities, ..self }
     }
 
     /// Whether there is nothing to send.
@@ -163,6 +173,10 @@ impl Body for RequestBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
+        if this.validities.is_void() {
+            this.failed(Fault::Void);
+            return Poll::Ready(Some(Err(BodyError::Void)));
+        }
         if let Some(held) = this.rest.held.take() {
             return Poll::Ready(Some(this.count(Frame::data(held))));
         }
@@ -290,6 +304,12 @@ impl Body for ResponseBody {
         if let Some(error) = this.failed.take() {
             return Poll::Ready(Some(Err(error)));
         }
+        if running.is_void() {
+            running.broken("a permit of its request became void");
+            this.failed = Some(BodyError::Void);
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let polled = match &mut this.source {
             Source::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
             Source::Whole(bytes) => {
@@ -356,6 +376,7 @@ impl fmt::Display for BodyError {
             Self::TooLarge => f.write_str("the body exceeds the limit"),
             Self::Upstream(error) => write!(f, "reading the upstream's body failed: {error}"),
             Self::Late(due) => write!(f, "the body timed out ({due:?})"),
+            Self::Void => f.write_str("a permit of the request became void"),
         }
     }
 }

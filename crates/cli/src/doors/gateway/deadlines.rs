@@ -30,6 +30,8 @@ pub(crate) enum Fault {
     Broken = 1,
     /// It is larger than bodies may be.
     TooLarge,
+    /// A permit of its request became void.
+    Void,
 }
 
 /// How far an exchange has come with switching its connection to another protocol. Until it has, what the client sends
@@ -260,7 +262,7 @@ impl Watch {
     /// What is wrong with the client's body.
     pub(crate) fn fault(&self) -> Option<Fault> {
         let fault = self.fault.load(Ordering::Relaxed);
-        [Fault::Broken, Fault::TooLarge].into_iter().find(|known| *known as u8 == fault)
+        [Fault::Broken, Fault::TooLarge, Fault::Void].into_iter().find(|known| *known as u8 == fault)
     }
 
     /// The response has begun.

@@ -90,6 +90,9 @@ impl Tunnel {
         client: &mut Stream,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
+        if self.running.is_void() {
+            return Poll::Ready(End::Late);
+        }
         let ended_before = up.is_closed() || down.is_closed();
         let mut moved = false;
         for (polled, from_client) in [

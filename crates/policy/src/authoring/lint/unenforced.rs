@@ -3,6 +3,7 @@
 use super::group_findings::{by_cause, finding};
 use crate::document::diagnostic::Diagnostic;
 use crate::model::{PolicyLimit, Scope};
+use tollgate_algorithms::Mode;
 use crate::numbers::Algorithm;
 use crate::policy::Policy;
 
@@ -22,11 +23,11 @@ enum Cause {
 /// use tollgate_policy::{Policy, lint::not_enforced};
 /// let policy = Policy::parse("tollgate.yaml", "
 /// tollgate: 1
-/// rate_limit: { name: at once, algorithm: concurrency, limit: 3 }
+/// rate_limit: { name: at once, algorithm: concurrency, limit: 3, mode: shadow }
 /// ")?;
 /// assert_eq!(
 ///     not_enforced(&policy)[0].message,
-///     "`at once` is counted by each process for itself: this version does not share `concurrency` between processes yet"
+///     "`at once` is counted by each process for itself: this version does not share `concurrency` in shadow mode between processes yet"
 /// );
 /// # Ok::<(), tollgate_policy::Refused>(())
 /// ```
@@ -34,8 +35,12 @@ enum Cause {
 pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
     let causes = policy.limits().iter().flat_map(|limit| {
         let algorithm = match limit.algorithm {
-            Algorithm::Concurrency if limit.scope != Scope::Local => Some(Cause::Concurrency),
-            Algorithm::LeakyBucketQueue if limit.scope != Scope::Local => Some(Cause::Queue),
+            Algorithm::Concurrency if limit.scope != Scope::Local && limit.mode == Mode::Shadow => {
+                Some(Cause::Concurrency)
+            }
+            Algorithm::LeakyBucketQueue if limit.scope != Scope::Local && limit.mode == Mode::Shadow => {
+                Some(Cause::Queue)
+            }
             Algorithm::TokenBucket
             | Algorithm::LeakyBucket
             | Algorithm::Gcra
@@ -62,7 +67,7 @@ fn warning(cause: Cause, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
             let name = if cause == Cause::Queue { "leaky_bucket_queue" } else { "concurrency" };
             (
                 format!(
-                    "counted by each process for itself: this version does not share `{name}` between processes yet"
+                    "counted by each process for itself: this version does not share `{name}` in shadow mode between processes yet"
                 ),
                 "write `scope: local`, which is what happens, until the release that shares it",
             )

@@ -92,7 +92,12 @@ impl ToAnswer {
             Err(stopped) => self.charged_and_stopped(stopped, &live, &admission),
             Ok((mut head, source)) => {
                 live.responses.finish(&admission, head.status, &mut head.headers);
-                self.running.hold(admission.take_permits());
+                let permits = admission.take_permits();
+                if permits.is_void() {
+                    self.running.client().worker.metrics.permits_void.inc();
+                    return self.charged_and_stopped(Stopped::Void, &live, &admission);
+                }
+                self.running.hold(permits);
                 if head.status == StatusCode::SWITCHING_PROTOCOLS {
                     return self.switched(head, source);
                 }
@@ -199,6 +204,7 @@ async fn answered(
         None => stopped,
         Some(Fault::Broken) => Stopped::Upstream(UpstreamError::Client),
         Some(Fault::TooLarge) => Stopped::TooLarge,
+        Some(Fault::Void) => Stopped::Void,
     });
     worker.tried(effort, answered.as_ref().err(), running.id());
     let (mut head, source) = match answered? {
