@@ -7,13 +7,14 @@ use crate::deadline::Deadline;
 use crate::run::{command, root};
 
 /// The packages that ship, and their folders. Everything else is a test, a measurement or a task.
-pub(crate) const SHIPPED: [(&str, &str); 9] = [
+pub(crate) const SHIPPED: [(&str, &str); 10] = [
     ("tollgate-algorithms", "crates/algorithms"),
     ("tollgate-http", "crates/http"),
     ("tollgate-redis", "crates/redis"),
     ("tollgate", "crates/limiter"),
     ("tollgate-policy", "crates/policy"),
     ("tollgate-engine", "crates/engine"),
+    ("tollgate-envoy", "crates/envoy"),
     ("tollgate-tower", "crates/tower"),
     ("tollgate-sim", "crates/sim"),
     ("tollgate-cli", "crates/cli"),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use tollgate_policy::consumers::{Consumers, Limits, Loader};
+use tollgate_policy::consumers::{Consumers, LoaderLimits, Loader};
 
 const CONSUMERS: u32 = 1_000_000;
 /// Lines are fed in chunks of about this size, as a file is read.
@@ -17,7 +17,7 @@ fn status(field: &str) -> u64 {
 }
 
 fn load() -> Option<Consumers> {
-    let mut loader = Loader::new(Limits::default());
+    let mut loader = Loader::new(LoaderLimits::default());
     let mut chunk = String::from("key_sha256,consumer,tier,organisation\n");
     for number in 0..u64::from(CONSUMERS) {
         // Any 256 bits are as good a hash as another: making real ones would be measured too.

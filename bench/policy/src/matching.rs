@@ -69,7 +69,7 @@ fn row(operations: u32) -> Result<String, String> {
     let mut first = Scratch::default();
     let known = policy.facts(&request("/"), &mut first).map_err(|bad| bad.to_string())?;
     let (mut found, mut buffer) = (0_u64, String::new());
-    let is_operation = |matched| u64::from(matches!(matched, tollgate_policy::Matched::Operation(_)));
+    let is_operation = |matched| u64::from(matches!(matched, tollgate_policy::RequestMatch::Operation(_)));
     let matched = Times::of(ROUNDS, || {
         for target in &targets {
             let Ok(path) = tollgate_http::path::normalise(target, &mut buffer) else { continue };

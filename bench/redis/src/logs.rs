@@ -2,7 +2,7 @@
 //! server copies them to all other keys: charging each key so often would take longer than all measurements.
 
 use tollgate_algorithms::{Micros, Mode};
-use tollgate_redis::{Ask, Hit, StateKind};
+use tollgate_redis::{Command, Hit, StateKind};
 
 use crate::keys::{Keys, client, usual};
 use crate::limits::DAY;
@@ -69,7 +69,7 @@ impl Logs {
 fn charge_ours(connection: &mut Connection, (model, limit): (&str, u64), at: u64) -> Result<(), String> {
     let (limit, name) = (ours::log(limit)?, NAMING.name("model", model.as_bytes()));
     let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
-    let call = Ask::Charge(&hits).call_at(Micros::new(at));
+    let call = Command::Charge(&hits).call_at(Micros::new(at));
     connection.tell(&[b"SCRIPT", b"LOAD", call.script.text.as_bytes()])?;
     let mut command = Vec::new();
     write_call(&mut command, &call);

@@ -1,7 +1,7 @@
 //! Our limits, and our calls for the plain client. Our own client is in `store.rs`.
 
 use tollgate_algorithms::{Limit, LimitError, Micros, Mode};
-use tollgate_redis::{Ask, Call, Hit, KeyName, Naming, StateKind};
+use tollgate_redis::{Command, Call, Hit, KeyName, Naming, StateKind};
 
 use crate::keys::client;
 use crate::limits::{BURST, DAY, WEEK};
@@ -41,8 +41,8 @@ pub(crate) fn charge(limit: Limit, names: &'static [&'static str]) -> Step {
         let hit = |name| Hit { limit: &limit, name, cost: 1, mode: Mode::Enforced };
         // The usual case is written without a list, as an application has it.
         match names.as_slice() {
-            [name] => write_call(to, &Ask::Charge(&[hit(name)]).call()),
-            more => write_call(to, &Ask::Charge(&more.iter().map(hit).collect::<Vec<_>>()).call()),
+            [name] => write_call(to, &Command::Charge(&[hit(name)]).call()),
+            more => write_call(to, &Command::Charge(&more.iter().map(hit).collect::<Vec<_>>()).call()),
         }
     };
     Step { encode: Box::new(encode), admits: is_granted }
@@ -67,7 +67,7 @@ pub(crate) fn bare(digest: String, names: &'static [&'static str]) -> Step {
 pub(crate) fn script(limit: &Limit, names: &[&str]) -> &'static str {
     let names: Vec<_> = names.iter().map(|name| NAMING.name(name, b"")).collect();
     let hit = |name| Hit { limit, name, cost: 1, mode: Mode::Enforced };
-    &Ask::Charge(&names.iter().map(hit).collect::<Vec<_>>()).call().script.text
+    &Command::Charge(&names.iter().map(hit).collect::<Vec<_>>()).call().script.text
 }
 
 /// A call as it is sent.

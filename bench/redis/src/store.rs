@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_redis::{Ask, Hit, Reply, Settings, Store};
+use tollgate_redis::{Command, Hit, Reply, Settings, Store};
 
 use crate::figures::{Counted, Figures, Meter};
 use crate::keys::{Keys, client};
@@ -55,7 +55,7 @@ async fn ask(shared: Rc<Shared>) -> Result<(), String> {
     while let Some(key) = shared.keys.next() {
         let name = NAMING.name(shared.name, client(key).as_bytes());
         let hits = [Hit { limit: &shared.limit, name: &name, cost: 1, mode: Mode::Enforced }];
-        match shared.store.ask(&Ask::Charge(&hits)).await {
+        match shared.store.ask(&Command::Charge(&hits)).await {
             Ok(Reply::Decided { granted, .. }) => {
                 let mut counted = shared.counted.get();
                 counted.add(granted);

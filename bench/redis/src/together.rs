@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_redis::{Ask, Call, Hit, TOGETHER_MAX};
+use tollgate_redis::{Command, Call, Hit, TOGETHER_MAX};
 
 use crate::figures::{Counted, Figures, Meter};
 use crate::keys::{Keys, client};
@@ -86,7 +86,7 @@ impl Lane<'_> {
 
 fn single(limit: &Limit, key: u32) -> Call {
     let name = NAMING.name(NAME, client(key).as_bytes());
-    Ask::Charge(&[Hit { limit, name: &name, cost: 1, mode: Mode::Enforced }]).call()
+    Command::Charge(&[Hit { limit, name: &name, cost: 1, mode: Mode::Enforced }]).call()
 }
 
 /// The script that such a call runs.

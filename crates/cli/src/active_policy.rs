@@ -15,7 +15,7 @@ use crate::telemetry::metrics::{LimitMeters, Metrics};
 
 /// A policy in force, with the counters of its limits. Immutable.
 #[derive(Debug)]
-pub struct InForce {
+pub struct ActivePolicy {
     /// The limits.
     pub limits: Arc<PolicyLimits>,
     /// Checks requests.
@@ -32,7 +32,7 @@ pub struct InForce {
     pub(crate) reads: Vec<HeaderName>,
 }
 
-impl InForce {
+impl ActivePolicy {
     /// Prepares limits. From now on, the metrics show these limits only.
     #[must_use]
     pub fn new(limits: PolicyLimits, config: ResponseConfig, metrics: &Metrics, generation: u64) -> Self {
@@ -49,12 +49,12 @@ impl InForce {
 /// The current policy. Any number of threads load it without waiting.
 ///
 /// A request loads it once and keeps it, so that its charge, its headers and its counters belong to one policy.
-pub struct Live(ArcSwap<InForce>);
+pub struct PolicyHandle(ArcSwap<ActivePolicy>);
 
-impl Live {
+impl PolicyHandle {
     /// Puts the first policy in force.
     #[must_use]
-    pub fn new(first: InForce, metrics: &Metrics) -> Self {
+    pub fn new(first: ActivePolicy, metrics: &Metrics) -> Self {
         metrics.put_in_force(first.generation);
         Self(ArcSwap::from_pointee(first))
     }
@@ -62,12 +62,12 @@ impl Live {
     /// Loads the current policy. Do not hold the guard across an await; clone the `Arc` for that.
     #[must_use]
     #[inline]
-    pub fn load(&self) -> arc_swap::Guard<Arc<InForce>> {
+    pub fn load(&self) -> arc_swap::Guard<Arc<ActivePolicy>> {
         self.0.load()
     }
 
     /// Replaces the policy. Requests that have loaded the old one keep it.
-    pub fn swap(&self, next: InForce, metrics: &Metrics) {
+    pub fn swap(&self, next: ActivePolicy, metrics: &Metrics) {
         let generation = next.generation;
         self.0.store(Arc::new(next));
         // Afterwards: a client that reads the new generation gets responses of the new policy.
@@ -75,7 +75,7 @@ impl Live {
     }
 }
 
-impl fmt::Debug for Live {
+impl fmt::Debug for PolicyHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Live(generation {})", self.load().generation)
     }

@@ -19,8 +19,8 @@ use tokio::task::yield_now;
 
 use crate::finding::printable;
 use crate::telemetry::metrics::page;
-pub use checks::Checks;
-use connection_slots::{Asked, Places};
+pub use checks::ReadinessChecks;
+use connection_slots::{ConnectionSlots, RequestSeen};
 
 /// The maximum number of open connections. When it is reached, a new connection replaces an old one; see [`run`].
 pub const CONNECTIONS_MAX: usize = 32;
@@ -45,17 +45,17 @@ pub enum Phase {
 
 /// What the operations listener tells about.
 #[derive(Debug)]
-pub struct Operations {
-    checks: Checks,
+pub struct AdminState {
+    checks: ReadinessChecks,
     phase: Mutex<Phase>,
     /// [`CONNECTION_TIME_MAX`], but for a test that does not want to wait so long.
     connection_time: Duration,
 }
 
-impl Operations {
+impl AdminState {
     /// Starting, with what readiness depends on.
     #[must_use]
-    pub fn new(checks: Checks) -> Self {
+    pub fn new(checks: ReadinessChecks) -> Self {
         Self { checks, phase: Mutex::new(Phase::Starting), connection_time: CONNECTION_TIME_MAX }
     }
 
@@ -119,15 +119,15 @@ fn response(status: StatusCode, kind: &'static str, body: String) -> Response<St
 /// whole request, or, if all have, the oldest one. So clients that send nothing cannot keep others from an answer.
 ///
 /// The caller binds: to this machine only, unless an operator says otherwise.
-pub async fn run(listener: TcpListener, operations: Arc<Operations>, shutdown: impl Future<Output = ()>) {
+pub async fn run(listener: TcpListener, operations: Arc<AdminState>, shutdown: impl Future<Output = ()>) {
     tokio::select! {
         () = shutdown => {}
         () = accept(listener, operations) => {}
     }
 }
 
-async fn accept(listener: TcpListener, operations: Arc<Operations>) {
-    let mut places = Places::new(CONNECTIONS_MAX);
+async fn accept(listener: TcpListener, operations: Arc<AdminState>) {
+    let mut places = ConnectionSlots::new(CONNECTIONS_MAX);
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -141,7 +141,7 @@ async fn accept(listener: TcpListener, operations: Arc<Operations>) {
     }
 }
 
-async fn serve(stream: TcpStream, operations: Arc<Operations>, asked: Asked) {
+async fn serve(stream: TcpStream, operations: Arc<AdminState>, asked: RequestSeen) {
     let time = operations.connection_time;
     let answer = |request: Request<Incoming>| {
         asked.set();

@@ -13,11 +13,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::report_errors::Reader;
+use crate::report_errors::Audience;
 pub use doctor::DoctorArgs;
 pub use lint::{LintArgs, LintFormat, SeverityFlag};
 pub use parse_error::rendered;
-pub use schema::{SchemaArgs, Which};
+pub use schema::{SchemaArgs, SchemaKind};
 pub use serve::ServeArgs;
 pub use test::{TestArgs, TestFormat};
 
@@ -133,10 +133,10 @@ pub enum Format {
 
 impl Format {
     /// For whom it is.
-    pub(crate) const fn reader(self) -> Reader {
+    pub(crate) const fn reader(self) -> Audience {
         match self {
-            Self::Human => Reader::Person,
-            Self::Json => Reader::Program,
+            Self::Human => Audience::Person,
+            Self::Json => Audience::Program,
         }
     }
 }

@@ -11,13 +11,13 @@ mod trial_decisions;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
-use tollgate_redis::{Address, Inspector, Naming, NotInspected, Settings};
+use tollgate_redis::{Address, InspectError, Inspector, Naming, Settings};
 
 pub(crate) use finding::{Finding, Grade};
 
 /// A store with the settings that a gateway would use.
 #[derive(Debug)]
-pub(crate) struct Patient {
+pub(crate) struct ExaminedStore {
     pub(crate) address: Address,
     pub(crate) settings: Settings,
     pub(crate) naming: Naming,
@@ -32,7 +32,7 @@ const ASKING_TIME_MAX: Duration = Duration::from_secs(4);
 ///
 /// # Errors
 /// A message, if the settings are invalid or no runtime can be created.
-pub(crate) fn examine(patient: &Patient) -> Result<Vec<Finding>, String> {
+pub(crate) fn examine(patient: &ExaminedStore) -> Result<Vec<Finding>, String> {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot create a runtime: {error}"))?;
     let findings = runtime.block_on(examined(patient));
@@ -41,10 +41,10 @@ pub(crate) fn examine(patient: &Patient) -> Result<Vec<Finding>, String> {
     findings
 }
 
-async fn examined(patient: &Patient) -> Result<Vec<Finding>, String> {
+async fn examined(patient: &ExaminedStore) -> Result<Vec<Finding>, String> {
     match Inspector::connect(&patient.address, &patient.settings).await {
         Ok(inspector) => Ok(judge::judge(&query::ask(inspector, patient).await)),
-        Err(NotInspected::Unreachable(error)) => {
+        Err(InspectError::Unreachable(error)) => {
             Ok(vec![judge::unreachable(&patient.address.to_string(), &error)])
         }
         Err(other) => Err(other.to_string()),

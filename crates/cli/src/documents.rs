@@ -3,8 +3,8 @@
 mod folder;
 
 use tollgate_http::text::shown;
-use tollgate_policy::consumers::{ERRORS_MAX, Limits, Loader};
-use tollgate_policy::{Diagnostic, Directory, Place, Policy, Severity, Sources};
+use tollgate_policy::consumers::{ERRORS_MAX, Loader, LoaderLimits};
+use tollgate_policy::{ConsumerIndex, Diagnostic, Place, Policy, Severity, Sources};
 
 use crate::files;
 use crate::finding::{Finding, Span};
@@ -13,7 +13,7 @@ pub(crate) use folder::{DocumentKind, in_folder};
 
 /// Loaded documents, and the findings in them.
 #[derive(Debug)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedDocuments {
     /// The files that were read, except the consumers file.
     pub(crate) sources: Sources,
     /// The findings.
@@ -25,10 +25,10 @@ pub(crate) struct Checked {
     /// The policy, if the documents are valid.
     pub(crate) policy: Option<Policy>,
     /// The consumers, if the policy names a valid consumers file.
-    pub(crate) directory: Option<Directory>,
+    pub(crate) directory: Option<ConsumerIndex>,
 }
 
-impl Checked {
+impl CheckedDocuments {
     /// Returns true if there is a policy and no finding is an error.
     pub(crate) fn usable(&self) -> bool {
         let fine = self.findings.iter().all(|finding| finding.severity != Severity::Error);
@@ -43,7 +43,7 @@ impl Checked {
 }
 
 /// The file that an argument names, read.
-pub(crate) struct Opened<'a> {
+pub(crate) struct OpenedFile<'a> {
     /// What it is called in messages.
     pub(crate) name: &'a str,
     text: Option<String>,
@@ -53,16 +53,16 @@ pub(crate) struct Opened<'a> {
 ///
 /// # Errors
 /// A sentence with its name.
-pub(crate) fn open(argument: &str) -> Result<Opened<'_>, String> {
+pub(crate) fn open(argument: &str) -> Result<OpenedFile<'_>, String> {
     let (name, text) = match argument {
         files::DASH => (files::STANDARD_INPUT, files::read_standard_input()),
         name => (name, files::read(name)),
     };
     let text = text.map_err(|why| format!("{} cannot be read: {why}", shown(name)))?;
-    Ok(Opened { name, text: Some(text) })
+    Ok(OpenedFile { name, text: Some(text) })
 }
 
-impl Opened<'_> {
+impl OpenedFile<'_> {
     /// The text of a file by its name: of this one once, and after it of those that it leads to.
     pub(crate) fn read(&mut self, asked: &str) -> Result<String, String> {
         match self.text.take_if(|_| asked == self.name) {
@@ -76,18 +76,18 @@ impl Opened<'_> {
 ///
 /// # Errors
 /// When the document itself cannot be read: that is a sentence, and no finding.
-pub(crate) fn check(argument: &str) -> Result<Checked, String> {
+pub(crate) fn check(argument: &str) -> Result<CheckedDocuments, String> {
     check_noting(argument, &mut |_, _| {})
 }
 
 /// Takes note of what is read: the file's name and a piece of it, or none if it cannot be read.
-pub(crate) type Note<'a> = &'a mut dyn FnMut(&str, Option<&[u8]>);
+pub(crate) type OnRead<'a> = &'a mut dyn FnMut(&str, Option<&[u8]>);
 
 /// As [`check`], and every file that is asked for is noted, with what was read of it.
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn check_noting(argument: &str, note: Note<'_>) -> Result<Checked, String> {
+pub(crate) fn check_noting(argument: &str, note: OnRead<'_>) -> Result<CheckedDocuments, String> {
     let (mut checked, consumers) = load(argument, note)?;
     if let Some((file, place)) = consumers {
         checked.consumers(&file, place, note);
@@ -99,12 +99,12 @@ pub(crate) fn check_noting(argument: &str, note: Note<'_>) -> Result<Checked, St
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn check_policy(argument: &str) -> Result<Checked, String> {
+pub(crate) fn check_policy(argument: &str) -> Result<CheckedDocuments, String> {
     load(argument, &mut |_, _| {}).map(|(checked, _)| checked)
 }
 
 /// The documents, and where they name a consumers file.
-fn load(argument: &str, note: Note<'_>) -> Result<(Checked, Option<(String, Place)>), String> {
+fn load(argument: &str, note: OnRead<'_>) -> Result<(CheckedDocuments, Option<(String, Place)>), String> {
     let mut opened = open(argument).inspect_err(|_| note(argument, None))?;
     let mut read = |asked: &str| {
         let text = opened.read(asked);
@@ -117,22 +117,22 @@ fn load(argument: &str, note: Note<'_>) -> Result<(Checked, Option<(String, Plac
         Err(refused) => {
             let findings = refused.findings.all().to_vec();
             let (sources, more) = (refused.sources, refused.findings.more());
-            let checked = Checked { sources, findings, more, in_consumers, policy: None, directory };
+            let checked = CheckedDocuments { sources, findings, more, in_consumers, policy: None, directory };
             (checked, refused.consumers)
         }
         Ok(policy) => {
             let (sources, findings) = (policy.sources().clone(), policy.findings().all().to_vec());
             let (more, consumers) = (policy.findings().more(), policy.settings().consumers.clone());
             let policy = Some(policy);
-            (Checked { sources, findings, more, in_consumers, policy, directory }, consumers)
+            (CheckedDocuments { sources, findings, more, in_consumers, policy, directory }, consumers)
         }
     })
 }
 
-impl Checked {
+impl CheckedDocuments {
     /// Reads the consumers file that stands at this place of the settings. Without a policy only the file itself is checked.
-    fn consumers(&mut self, file: &str, place: Place, note: Note<'_>) {
-        let mut loader = Loader::new(Limits { errors: ERRORS_MAX, ..Limits::default() });
+    fn consumers(&mut self, file: &str, place: Place, note: OnRead<'_>) {
+        let mut loader = Loader::new(LoaderLimits { errors: ERRORS_MAX, ..LoaderLimits::default() });
         note(file, Some(&[]));
         let mut first = true;
         let mut binary = None;
@@ -166,7 +166,11 @@ impl Checked {
     }
 }
 
-fn directory(loader: Loader, policy: Option<&Policy>, file: &str) -> Result<Option<Directory>, Vec<Finding>> {
+fn directory(
+    loader: Loader,
+    policy: Option<&Policy>,
+    file: &str,
+) -> Result<Option<ConsumerIndex>, Vec<Finding>> {
     let wrong = |line, column, text: String| {
         let (message, help) = styled(&text);
         let span = Span { file: file.into(), line, column, end: None };
@@ -180,7 +184,7 @@ fn directory(loader: Loader, policy: Option<&Policy>, file: &str) -> Result<Opti
             .collect::<Vec<_>>()
     })?;
     let Some(policy) = policy else { return Ok(None) };
-    Directory::new(consumers, policy)
+    ConsumerIndex::new(consumers, policy)
         .map(Some)
         .map_err(|errors| errors.into_iter().map(|error| wrong(error.line, None, error.message)).collect())
 }

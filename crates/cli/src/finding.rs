@@ -69,14 +69,14 @@ impl Finding {
 
 /// Something about the run itself, and about no place of a document: a file that cannot be read, findings left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Aside {
+pub(crate) struct RunNote {
     pub(crate) severity: Severity,
     pub(crate) message: String,
 }
 
 /// How many there are of each severity, and beyond those that are listed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Counts {
+pub(crate) struct SeverityCounts {
     pub(crate) errors: usize,
     pub(crate) warnings: usize,
     pub(crate) notes: usize,
@@ -84,7 +84,7 @@ pub(crate) struct Counts {
     pub(crate) more: usize,
 }
 
-impl Counts {
+impl SeverityCounts {
     /// Counts one more.
     pub(crate) const fn add(&mut self, severity: Severity) {
         let count = match severity {
@@ -102,7 +102,7 @@ impl Counts {
 }
 
 /// `no errors`, or `3 errors, 1 warning`.
-impl std::fmt::Display for Counts {
+impl std::fmt::Display for SeverityCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.errors {
             0 => f.write_str("no errors")?,
@@ -138,7 +138,7 @@ fn what_is_printable_is_whole_and_moves_no_cursor() {
 
 #[test]
 fn counts_are_told_in_words() {
-    let counts = |errors, warnings, notes, more| Counts { errors, warnings, notes, more }.to_string();
+    let counts = |errors, warnings, notes, more| SeverityCounts { errors, warnings, notes, more }.to_string();
     assert_eq!(counts(0, 0, 0, 0), "no errors");
     assert_eq!(counts(1, 2, 0, 0), "1 error, 2 warnings");
     assert_eq!(counts(0, 1, 3, 0), "no errors, 1 warning, 3 notes");

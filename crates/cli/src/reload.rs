@@ -18,20 +18,20 @@ use tokio::sync::watch as latest;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 use tollgate::Limiter;
 use tollgate_engine::PolicyLimits;
-use tollgate_policy::{Directory, Policy};
+use tollgate_policy::{ConsumerIndex, Policy};
 use tollgate_tower::ResponseConfig;
 
-use self::file_watcher::Watch;
-use crate::active_policy::{InForce, Live};
-use crate::doors::gateway::Common;
+use self::file_watcher::FolderWatch;
+use crate::active_policy::{ActivePolicy, PolicyHandle};
+use crate::doors::gateway::GatewayContext;
 use crate::settings::Startup;
 use crate::telemetry::logs::Logs;
 use crate::telemetry::metrics::Metrics;
 use changes::changes;
-pub use file_hashes::Seen;
+pub use file_hashes::FileHashes;
 use load::load_after;
-pub use load::{Loaded, NotLoaded, load};
-use settings_and_certificate::{Beside, Looked};
+pub use load::{LoadFailure, LoadedPolicy, load};
+use settings_and_certificate::{ReloadCheck, SettingsAndCertificate};
 pub(crate) use unenforced::warn_unenforced;
 
 /// Files are read after this long without events: a write causes many events, and a half-written file is not a document.
@@ -43,7 +43,7 @@ pub const GONE_FOR: Duration = Duration::from_secs(1);
 
 /// The result of the last reload.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Outcome {
+pub struct ReloadOutcome {
     /// Number of reloads, successful or not.
     pub attempts: u64,
     /// What is in force.
@@ -64,24 +64,25 @@ pub struct Reloader {
     /// The setting `store.namespace`: what a policy's own file says of it now counts after a restart.
     namespace: Option<String>,
     answers: ResponseConfig,
-    beside: Beside,
+    beside: SettingsAndCertificate,
     poll: Option<Duration>,
     watching: bool,
-    live: Arc<Live>,
+    live: Arc<PolicyHandle>,
     metrics: Arc<Metrics>,
     logs: Arc<Logs>,
     /// The files of the last attempt.
-    seen: Seen,
-    outcome: latest::Sender<Outcome>,
+    seen: FileHashes,
+    outcome: latest::Sender<ReloadOutcome>,
 }
 
 impl Reloader {
     /// Creates a reloader. `seen` is what the policy was loaded from.
     #[must_use]
-    pub fn new(common: &Common, startup: Option<Startup>, mut seen: Seen) -> Self {
-        let Common { settings, live, metrics, logs, certificate, guards, .. } = common;
-        let first = Outcome { generation: live.load().generation, ..Outcome::default() };
-        let beside = Beside { certificate: certificate.clone(), guards: Arc::clone(guards), startup };
+    pub fn new(common: &GatewayContext, startup: Option<Startup>, mut seen: FileHashes) -> Self {
+        let GatewayContext { settings, live, metrics, logs, certificate, guards, .. } = common;
+        let first = ReloadOutcome { generation: live.load().generation, ..ReloadOutcome::default() };
+        let beside =
+            SettingsAndCertificate { certificate: certificate.clone(), guards: Arc::clone(guards), startup };
         seen.join(beside.look(&seen).seen);
         Self {
             policy: settings.policy.clone(),
@@ -106,7 +107,7 @@ impl Reloader {
 
     /// The results of reloads, as they happen.
     #[must_use]
-    pub fn outcomes(&self) -> latest::Receiver<Outcome> {
+    pub fn outcomes(&self) -> latest::Receiver<ReloadOutcome> {
         self.outcome.subscribe()
     }
 
@@ -120,7 +121,7 @@ impl Reloader {
 
     async fn keep(&mut self, mut asked: Receiver<()>) {
         let (happened, mut events) = mpsc::channel(1);
-        let mut watch = Watch::default();
+        let mut watch = FolderWatch::default();
         let mut poll = self.poll.map(ticks);
         loop {
             // Before the first wait, and when other folders are watched: what happened before that was not seen.
@@ -140,7 +141,7 @@ impl Reloader {
     }
 
     /// Watches the folders of the last loaded files. Returns true if they differ from before.
-    fn watch(&self, watch: &mut Watch, happened: &mpsc::Sender<()>) -> bool {
+    fn watch(&self, watch: &mut FolderWatch, happened: &mpsc::Sender<()>) -> bool {
         if !self.watching {
             return false;
         }
@@ -187,7 +188,7 @@ impl Reloader {
     }
 
     /// The current contents of the files.
-    async fn look(&self) -> Seen {
+    async fn look(&self) -> FileHashes {
         let seen = self.seen.clone();
         let unchanged = self.seen.clone();
         tokio::task::spawn_blocking(move || seen.again()).await.unwrap_or(unchanged)
@@ -199,15 +200,15 @@ impl Reloader {
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
         let namespace = self.namespace.clone();
         let run = move || {
-            let Looked { renewed, tokens_renewed, needs_restart, mut wrong, seen: others } =
+            let ReloadCheck { renewed, tokens_renewed, needs_restart, mut wrong, seen: others } =
                 beside.look(&before);
             let (changed, mut seen) = match load_after(&policy, &before) {
-                Ok(Loaded { policy, directory, seen }) => {
+                Ok(LoadedPolicy { policy, directory, seen }) => {
                     let old = live.load();
                     let limiter = old.limits.limiter().clone();
                     let limits = policy_limits(limiter, (policy, directory), namespace.as_deref());
                     let changed = changes(&old.limits, &limits);
-                    let next = InForce::new(limits, answers, &metrics, old.generation.saturating_add(1));
+                    let next = ActivePolicy::new(limits, answers, &metrics, old.generation.saturating_add(1));
                     live.swap(next, &metrics);
                     (Some(changed), seen)
                 }
@@ -263,7 +264,7 @@ impl Reloader {
             self.metrics.reloads.ok.inc();
         }
         self.outcome.send_modify(|last| {
-            *last = Outcome { attempts: last.attempts.saturating_add(1), generation, refused };
+            *last = ReloadOutcome { attempts: last.attempts.saturating_add(1), generation, refused };
         });
     }
 }
@@ -281,7 +282,7 @@ struct Reloaded {
     /// The errors.
     wrong: Vec<String>,
     /// All files that were read.
-    seen: Seen,
+    seen: FileHashes,
 }
 
 /// The limits of a policy for a gateway, in the namespace of the settings or of the policy's title.
@@ -289,7 +290,7 @@ struct Reloaded {
 /// Only responses change charges afterwards.
 pub fn policy_limits(
     limiter: Limiter,
-    (policy, directory): (Arc<Policy>, Option<Arc<Directory>>),
+    (policy, directory): (Arc<Policy>, Option<Arc<ConsumerIndex>>),
     namespace: Option<&str>,
 ) -> PolicyLimits {
     let namespace = namespace.map_or_else(|| policy.namespace_of_title(), str::to_owned);

@@ -72,33 +72,33 @@ const fn level(severity: Severity) -> Level<'static> {
 }
 
 /// Something to underline.
-struct Mark<'a> {
+struct Underline<'a> {
     kind: AnnotationKind,
     range: Range<usize>,
     label: &'a str,
 }
 
 /// Some lines of a file, and what is underlined in them.
-struct Piece<'a> {
+struct Excerpt<'a> {
     source: &'a Source,
     lines: Range<usize>,
-    marks: Vec<Mark<'a>>,
+    marks: Vec<Underline<'a>>,
 }
 
 /// The places of a finding, its own first, those close to each other together.
-fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Piece<'a>> {
+fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Excerpt<'a>> {
     let own = std::iter::once((AnnotationKind::Primary, finding.place, finding.label.as_str()));
     let others = finding
         .also
         .iter()
         .take(ALSO_MAX)
         .map(|(place, label)| (AnnotationKind::Context, *place, label.as_str()));
-    let mut pieces: Vec<Piece<'a>> = Vec::new();
+    let mut pieces: Vec<Excerpt<'a>> = Vec::new();
     for (kind, place, label) in own.chain(others) {
         let Some(source) = sources.get(place.file) else { continue };
         let (range, line) = first_line(source, place);
-        let mark = Mark { kind, range, label };
-        let near = |piece: &&mut Piece<'a>| {
+        let mark = Underline { kind, range, label };
+        let near = |piece: &&mut Excerpt<'a>| {
             let close =
                 piece.lines.start.saturating_sub(CLOSE_LINES)..=piece.lines.end.saturating_add(CLOSE_LINES);
             std::ptr::eq(piece.source, source) && close.contains(&line)
@@ -107,7 +107,7 @@ fn pieces<'a>(finding: &'a Diagnostic, sources: &'a Sources) -> Vec<Piece<'a>> {
             piece.lines = piece.lines.start.min(line)..piece.lines.end.max(line.saturating_add(1));
             piece.marks.push(mark);
         } else {
-            pieces.push(Piece { source, lines: line..line.saturating_add(1), marks: vec![mark] });
+            pieces.push(Excerpt { source, lines: line..line.saturating_add(1), marks: vec![mark] });
         }
     }
     pieces
@@ -127,7 +127,7 @@ fn first_line(source: &Source, place: Place) -> (Range<usize>, usize) {
     (start..end.clamp(start, line_end), usize::try_from(number).unwrap_or(0))
 }
 
-impl<'a> Piece<'a> {
+impl<'a> Excerpt<'a> {
     fn elements(self) -> Vec<Element<'a>> {
         let Some((start, text)) = self.text() else {
             // Each place for itself: on a line as long as this one they may be far from each other.
@@ -164,7 +164,7 @@ fn offset(at: usize) -> u32 {
 }
 
 /// A place, and what stands around it on a line that is too long to be shown.
-fn around<'a>(source: &'a Source, mark: &Mark<'a>) -> [Element<'a>; 2] {
+fn around<'a>(source: &'a Source, mark: &Underline<'a>) -> [Element<'a>; 2] {
     let text = source.drawable(conceal);
     let Range { start, end } = mark.range;
     let line = source.line(offset(start));

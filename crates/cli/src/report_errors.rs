@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use tollgate_policy::{Diagnostic, Sources};
 
-use crate::documents::Checked;
+use crate::documents::CheckedDocuments;
 use crate::finding::Finding;
 use crate::formats::json;
 use crate::render;
 
 /// Whoever reads what a command prints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reader {
+pub(crate) enum Audience {
     /// Finds errors on the other stream: this one is for what the command makes.
     Person,
     /// Finds JSON on the stream where it waits for some.
@@ -20,13 +20,13 @@ pub(crate) enum Reader {
 
 /// Tells what is wrong with these documents. Those without errors have nothing to tell.
 pub(crate) fn tell(
-    documents: &[&Checked],
-    reader: Reader,
+    documents: &[&CheckedDocuments],
+    reader: Audience,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<()> {
     let wrong = || documents.iter().filter(|checked| !checked.usable());
-    if reader == Reader::Program {
+    if reader == Audience::Program {
         let findings: Vec<_> = wrong().flat_map(|checked| checked.all()).collect();
         let more = wrong().fold(0_usize, |sum, checked| sum.saturating_add(checked.more));
         return writeln!(out, "{:#}", json::unusable(&findings, more));
@@ -55,10 +55,10 @@ const DRAWN_MAX: usize = 50;
 pub(crate) fn tell_findings(
     findings: &[Diagnostic],
     sources: &Sources,
-    reader: Reader,
+    reader: Audience,
     (out, err): (&mut dyn Write, &mut dyn Write),
 ) -> io::Result<()> {
-    if reader == Reader::Program {
+    if reader == Audience::Program {
         let findings: Vec<_> = findings.iter().map(|finding| Finding::of(finding, sources)).collect();
         return writeln!(out, "{:#}", json::unusable(&findings, 0));
     }

@@ -19,13 +19,13 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tollgate::{BuildError, Clock, Limiter};
 
-use crate::active_policy::{InForce, Live};
-use crate::admin::{self, Checks, Operations, Phase};
+use crate::active_policy::{ActivePolicy, PolicyHandle};
+use crate::admin::{self, AdminState, Phase, ReadinessChecks};
 use crate::doors::endpoints::{Endpoints, Guard};
-use crate::doors::gateway::upstream::{Addresses, Changed};
-use crate::doors::gateway::{Common, Gateway};
+use crate::doors::gateway::upstream::{AddressChanges, Addresses};
+use crate::doors::gateway::{Gateway, GatewayContext};
 use crate::doors::tls::Certificate;
-use crate::reload::{self, NotLoaded, Reloader, hang_ups};
+use crate::reload::{self, LoadFailure, Reloader, hang_ups};
 use crate::settings::{Settings, Startup};
 use crate::telemetry::logs::Logs;
 use crate::telemetry::metrics::Metrics;
@@ -36,7 +36,7 @@ pub use banner::banner;
 #[derive(Debug)]
 pub enum StartError {
     /// The documents have errors.
-    Documents(NotLoaded),
+    Documents(LoadFailure),
     /// Another error, as a message.
     Other(String),
 }
@@ -47,8 +47,8 @@ pub struct Running {
     /// `None` if there are only endpoints.
     gateway: Option<Gateway>,
     endpoints: Endpoints,
-    common: Common,
-    operations: Arc<Operations>,
+    common: GatewayContext,
+    operations: Arc<AdminState>,
     operations_at: Option<TcpListener>,
     reloader: Reloader,
     stop: Sender<bool>,
@@ -131,7 +131,8 @@ pub fn start_from(
         opened.runtime.block_on(opened.store.ready());
     }
     let store = opened.map(|opened| opened.runtime);
-    let live = Arc::new(Live::new(InForce::new(limits, settings.answers, &metrics, 1), &metrics));
+    let live =
+        Arc::new(PolicyHandle::new(ActivePolicy::new(limits, settings.answers, &metrics, 1), &metrics));
     file_descriptors::make_room(&mut settings, &logs);
     let caught = SignalHandlers::new().map_err(other)?;
     let listen = if settings.has_gateway() { settings.listen.as_slice() } else { &[] };
@@ -144,8 +145,9 @@ pub fn start_from(
     }
     let operations_at = settings.operations.as_ref().map(bind).transpose()?;
     let upstream = Arc::new(Addresses::new(&settings.upstream));
-    let common = Common { settings: Arc::new(settings), live, metrics, logs, certificate, upstream, guards };
-    let operations = Arc::new(Operations::new(Checks::new(&common).map_err(other)?));
+    let common =
+        GatewayContext { settings: Arc::new(settings), live, metrics, logs, certificate, upstream, guards };
+    let operations = Arc::new(AdminState::new(ReadinessChecks::new(&common).map_err(other)?));
     let gateway = (!listeners.is_empty()).then(|| Gateway::start(&common, listeners));
     let gateway = gateway.transpose().map_err(other)?;
     let endpoints = Endpoints::start(&common, entrances).map_err(other)?;
@@ -203,7 +205,7 @@ impl Running {
 
     /// The policy in force.
     #[must_use]
-    pub const fn live(&self) -> &Arc<Live> {
+    pub const fn live(&self) -> &Arc<PolicyHandle> {
         &self.common.live
     }
 
@@ -215,7 +217,7 @@ impl Running {
 
     /// The results of reloads.
     #[must_use]
-    pub fn reloads(&self) -> Receiver<reload::Outcome> {
+    pub fn reloads(&self) -> Receiver<reload::ReloadOutcome> {
         self.reloader.outcomes()
     }
 
@@ -262,7 +264,7 @@ struct ShutdownContext {
     gateway: Option<Gateway>,
     endpoints: Endpoints,
     logs: Arc<Logs>,
-    operations: Arc<Operations>,
+    operations: Arc<AdminState>,
     operations_at: Option<TcpListener>,
     stop: Sender<bool>,
 }
@@ -312,7 +314,7 @@ async fn failing(gateway: Option<&Gateway>) {
 }
 
 /// Resolves the upstream's name periodically, to drop connections to addresses that it no longer has.
-async fn look_up(common: Common) {
+async fn look_up(common: GatewayContext) {
     if !common.settings.has_gateway() {
         return;
     }
@@ -323,7 +325,7 @@ async fn look_up(common: Common) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let Changed { came, gone } = common.upstream.refresh().await;
+        let AddressChanges { came, gone } = common.upstream.refresh().await;
         if !came.is_empty() || !gone.is_empty() {
             common.logs.within(|| tracing::info!(?came, ?gone, "the upstream's addresses changed"));
         }

@@ -35,11 +35,11 @@ pub use endpoint::{ENDPOINT_CONNECTIONS, Endpoint};
 pub use files::{CONFIG, ReadFile};
 pub use origin::{Origin, Scheme};
 pub use print::print;
-pub use resolve::{InForce, Resolved, Unusable, defaults, resolve};
+pub use resolve::{ResolvedSetting, ResolvedSettings, SettingsError, defaults, resolve};
 pub use schema::native_schema;
 pub(crate) use secret_parts::shown as shown_address;
 pub use setting::{PREFIX, Setting};
-pub use source::{Given, Problem};
+pub use source::{SettingProblem, SettingSource};
 pub use startup::Startup;
 pub(crate) use store::store;
 pub use value::Value;
@@ -68,13 +68,13 @@ pub struct Settings {
     /// What the limits' state may take in memory, in bytes.
     pub memory: usize,
     /// Where budgets are counted that several processes share.
-    pub store: StoreAt,
+    pub store: StoreSettings,
     /// What clients are told.
     pub answers: ResponseConfig,
     /// How long things may take.
     pub timeouts: Timeouts,
     /// How much there may be of things.
-    pub bounds: Bounds,
+    pub bounds: ResourceLimits,
     /// What is changed in requests on their way.
     pub forwarding: Forwarding,
     /// What is written down.
@@ -150,7 +150,7 @@ impl Tls {
 
 /// Where budgets are counted that several processes share.
 #[derive(Clone, PartialEq, Eq)]
-pub struct StoreAt {
+pub struct StoreSettings {
     /// Its address; `None`: every limit is counted by this process alone.
     pub url: Option<String>,
     /// Whose limits they are, among services that share it; `None`: derived from the policy's title.
@@ -173,14 +173,14 @@ pub struct StoreAt {
     pub in_flight: usize,
 }
 
-impl std::fmt::Debug for StoreAt {
+impl std::fmt::Debug for StoreSettings {
     /// Without the address, which may hold a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "StoreAt({}, {:?})", if self.url.is_some() { "an address" } else { "memory" }, self.budget)
     }
 }
 
-impl Default for StoreAt {
+impl Default for StoreSettings {
     fn default() -> Self {
         let link = tollgate_redis::Settings::default();
         Self {
@@ -225,7 +225,7 @@ pub struct Timeouts {
 
 /// How much there may be of things. What happens beyond is said at each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bounds {
+pub struct ResourceLimits {
     /// Connections of clients at once; further ones wait in the listener's queue.
     pub connections: usize,
     /// Connections of one address (of IPv6: of its /64) at once; further ones are closed. `None`: as many as there are.
@@ -285,7 +285,7 @@ impl Default for Timeouts {
     }
 }
 
-impl Default for Bounds {
+impl Default for ResourceLimits {
     fn default() -> Self {
         Self {
             connections: 20_000,
@@ -346,10 +346,10 @@ impl Settings {
             operations: Some(OPERATIONS),
             workers: None,
             memory: MEMORY,
-            store: StoreAt::default(),
+            store: StoreSettings::default(),
             answers: ResponseConfig::default(),
             timeouts: Timeouts::default(),
-            bounds: Bounds::default(),
+            bounds: ResourceLimits::default(),
             forwarding: Forwarding::default(),
             log: Log::default(),
             reload_poll: Some(RELOAD_POLL),

@@ -35,7 +35,7 @@ pub struct Admission {
     pub(crate) pending: PendingSettlement,
     pub(crate) permits: Mutex<Permits>,
     #[cfg(feature = "policy")]
-    pub(crate) matched: Option<tollgate_policy::Matched>,
+    pub(crate) matched: Option<tollgate_policy::RequestMatch>,
 }
 
 impl Admission {
@@ -137,7 +137,7 @@ impl Admission {
     /// The operation that the request matched; `None` for rules.
     #[cfg(feature = "policy")]
     #[must_use]
-    pub const fn matched(&self) -> Option<tollgate_policy::Matched> {
+    pub const fn matched(&self) -> Option<tollgate_policy::RequestMatch> {
         self.matched
     }
 

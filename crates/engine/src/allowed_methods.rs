@@ -1,6 +1,6 @@
 //! The methods that a path supports, for the `Allow` header of a 405.
 
-use tollgate_policy::{Facts, Matched, Policy};
+use tollgate_policy::{Facts, Policy, RequestMatch};
 
 /// Maximum number of methods that are looked up for `Allow`; further methods are not named.
 const METHODS_MAX: usize = 16;
@@ -22,7 +22,7 @@ pub(crate) fn methods(policy: &Policy) -> Vec<String> {
 pub(crate) fn allowed(policy: &Policy, methods: &[String], facts: &Facts<'_>) -> String {
     let is_allowed = |method: &&str| {
         let facts = Facts { method, ..*facts };
-        matches!(policy.matched(&facts), Matched::Operation(_) | Matched::Loosely(_))
+        matches!(policy.matched(&facts), RequestMatch::Operation(_) | RequestMatch::Loosely(_))
     };
     let allowed: Vec<_> = methods.iter().map(String::as_str).filter(is_allowed).collect();
     allowed.join(", ")

@@ -51,7 +51,7 @@ pub(crate) struct SourceCharge {
     pub(crate) decided_at: Micros,
     pub(crate) path: Option<String>,
     #[cfg(feature = "policy")]
-    pub(crate) matched: Option<tollgate_policy::Matched>,
+    pub(crate) matched: Option<tollgate_policy::RequestMatch>,
 }
 
 impl From<Rules> for Enforcer {
@@ -232,7 +232,7 @@ impl Enforcer {
     pub(crate) fn busy(
         self: &Arc<Self>,
         statuses: SmallVec<[StoredStatus; 2]>,
-        (decided_at, matched): (Micros, tollgate_policy::Matched),
+        (decided_at, matched): (Micros, tollgate_policy::RequestMatch),
     ) -> Outcome {
         let charged = SourceCharge { receipt: None, decided_at, path: None, matched: Some(matched) };
         let Some((place, retry)) = refusing(self, &statuses) else {

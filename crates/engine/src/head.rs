@@ -49,7 +49,7 @@ pub enum Body {
         /// The operations in it; `None` if they could not be counted, which costs the maximum.
         operations: Option<u64>,
         /// What the check that asked for the body found out, so that it is not looked up again.
-        matched: tollgate_policy::Matched,
+        matched: tollgate_policy::RequestMatch,
     },
 }
 

@@ -34,7 +34,7 @@ pub enum Outcome {
         /// How the body is counted, and how much of it to read.
         wanted: crate::RequiredBody,
         /// For [`Body::Read`](crate::Body::Read).
-        matched: tollgate_policy::Matched,
+        matched: tollgate_policy::RequestMatch,
     },
 }
 
@@ -49,7 +49,7 @@ pub struct Refusal {
     pub(crate) retry: Retry,
     pub(crate) hit: usize,
     #[cfg(feature = "policy")]
-    pub(crate) matched: Option<tollgate_policy::Matched>,
+    pub(crate) matched: Option<tollgate_policy::RequestMatch>,
 }
 
 /// Why a limit refuses a request.
@@ -74,7 +74,7 @@ pub struct Undetermined {
     pub why: Unavailable,
     /// What the policy says the request is, if there is a policy.
     #[cfg(feature = "policy")]
-    pub matched: Option<tollgate_policy::Matched>,
+    pub matched: Option<tollgate_policy::RequestMatch>,
 }
 
 impl Refusal {
@@ -160,7 +160,7 @@ impl Refusal {
     /// What the policy says the request is.
     #[cfg(feature = "policy")]
     #[must_use]
-    pub const fn matched(&self) -> Option<tollgate_policy::Matched> {
+    pub const fn matched(&self) -> Option<tollgate_policy::RequestMatch> {
         self.matched
     }
 }

@@ -15,7 +15,7 @@ use tollgate::{
 };
 use tollgate_algorithms::{Limit, Mode};
 use tollgate_policy::model::{self, PolicyLimit};
-use tollgate_policy::{Charge, Directory, Facts, Hits, Matched, Policy, Variant, VariantId};
+use tollgate_policy::{Charge, ConsumerIndex, Facts, Hits, Policy, RequestMatch, Variant, VariantId};
 
 use self::matching::{MatchResult, has_key_in_body};
 use self::waiting::WaitResult;
@@ -57,7 +57,7 @@ use settling::may_settle;
 pub struct PolicyLimits {
     limiter: Limiter,
     policy: Arc<Policy>,
-    directory: Option<Arc<Directory>>,
+    directory: Option<Arc<ConsumerIndex>>,
     /// For each variant, the policy's first and then the directory's; `None` where nothing is charged.
     limits: Vec<Option<NamedLimit>>,
     /// The same for limits on what is in progress.
@@ -84,7 +84,7 @@ impl PolicyLimits {
     ///
     /// In a shared store its limits are in the policy's [namespace](Policy::namespace).
     #[must_use]
-    pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<Directory>>) -> Self {
+    pub fn new(limiter: Limiter, policy: Arc<Policy>, directory: Option<Arc<ConsumerIndex>>) -> Self {
         let wanted: Vec<_> = policy.costs().filter_map(|(_, cost)| RequiredBody::of(cost)).collect();
         let settles = policy.costs().any(|(limit, cost)| may_settle(limit, cost));
         let limits = Self {
@@ -144,7 +144,7 @@ impl PolicyLimits {
 
     /// The consumers, if they are known.
     #[must_use]
-    pub fn directory(&self) -> Option<&Directory> {
+    pub fn directory(&self) -> Option<&ConsumerIndex> {
         self.directory.as_deref()
     }
 
@@ -301,7 +301,7 @@ impl PolicyLimits {
         &self,
         enforcer: &Arc<Enforcer>,
         (head, facts): (&RequestHead<'_>, &Facts<'_>),
-        (matched, charged): (Matched, charge::ChargeDetails),
+        (matched, charged): (RequestMatch, charge::ChargeDetails),
         (hits, verdict): (&Hits, Option<&Verdict>),
     ) -> Outcome {
         let keys = hits.charges().iter().enumerate().map(|(place, charge)| {
@@ -342,9 +342,9 @@ impl PolicyLimits {
 /// The failure rule of a limit, as the limiter takes it.
 const fn store_fails(limit: &PolicyLimit) -> FailureRule {
     match limit.when_store_fails {
-        model::StoreFails::Allow => FailureRule::Allow,
-        model::StoreFails::Deny => FailureRule::Deny,
-        model::StoreFails::Local { share, of } => FailureRule::Local { share, of },
+        model::FailureRule::Allow => FailureRule::Allow,
+        model::FailureRule::Deny => FailureRule::Deny,
+        model::FailureRule::Local { share, of } => FailureRule::Local { share, of },
     }
 }
 

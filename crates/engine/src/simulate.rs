@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tollgate_algorithms::{Micros, Retry};
 use tollgate_policy::quantity::spoken;
 use tollgate_policy::scenario::{Answer, Scenario, Step};
-use tollgate_policy::{Directory, Policy};
+use tollgate_policy::{ConsumerIndex, Policy};
 
 use tollgate::{BuildError, Clock, Limiter, ManualClock, Verdict};
 
@@ -71,7 +71,7 @@ impl fmt::Display for Difference {
 pub fn simulate(
     scenario: &Scenario,
     policy: &Arc<Policy>,
-    directory: Option<&Arc<Directory>>,
+    directory: Option<&Arc<ConsumerIndex>>,
 ) -> Result<Vec<StepReport>, BuildError> {
     let clock = Clock::manual(scenario.starts);
     let limiter = Limiter::builder().clock(clock.clock()).build()?;

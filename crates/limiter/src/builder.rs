@@ -134,7 +134,7 @@ impl Builder {
     fn build_with(self, hashing: Hashing) -> Result<Limiter, BuildError> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         if self.budget < MAX_MEMORY_BYTES_MIN {
-            return Err(BuildError::BudgetTooSmall { bytes: self.budget });
+            return Err(BuildError::MaxMemoryTooSmall { bytes: self.budget });
         }
         let clock = self.clock.unwrap_or_default();
         let timers = Timers::new(clock.clone());

@@ -19,7 +19,7 @@ use crate::sync::Ordering;
 use crate::verdict::{HitResult, Kind, Source, Unavailable, Verdict};
 
 #[cfg(feature = "redis")]
-use tollgate_redis::{Ask as FarAsk, Hit as FarHit, Reply};
+use tollgate_redis::{Command as FarAsk, Hit as FarHit, Reply};
 
 /// A hit by a claimed identity, as a hit on the client's address: on the same limit and at the same cost.
 #[derive(Clone, Copy, Debug)]

@@ -82,7 +82,7 @@ pub enum BuildError {
     /// The system has no random bytes, without which attackers could make keys collide.
     NoRandomness(String),
     /// The [budget](crate::Builder::max_memory) is less than [`MAX_MEMORY_BYTES_MIN`](crate::MAX_MEMORY_BYTES_MIN).
-    BudgetTooSmall {
+    MaxMemoryTooSmall {
         /// The budget that was set, in bytes.
         bytes: usize,
     },
@@ -95,7 +95,7 @@ impl fmt::Display for BuildError {
             Self::NoRandomness(why) => {
                 write!(f, "the system has no random bytes for the hash secret: {why}")
             }
-            Self::BudgetTooSmall { bytes } => write!(
+            Self::MaxMemoryTooSmall { bytes } => write!(
                 f,
                 "a memory budget of {bytes} bytes is too small: set at least {} bytes (4 MiB)",
                 crate::MAX_MEMORY_BYTES_MIN

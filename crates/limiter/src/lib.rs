@@ -72,8 +72,8 @@ pub use tollgate_algorithms as algorithms;
 #[cfg(feature = "redis")]
 pub mod redis {
     pub use tollgate_redis::{
-        Address, AddressError, Cause, Health, Identity, LinkError, Name, Naming, OpenError, REMEMBERED_MAX,
-        Roots, Settings, Standing, Store, StoreError, Validity,
+        Address, AddressError, BreakerState, Cause, Health, Identity, LinkError, Name, Naming, OpenError,
+        REMEMBERED_MAX, Roots, Settings, Store, StoreError, Validity,
     };
 }
 

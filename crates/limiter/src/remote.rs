@@ -9,7 +9,7 @@ mod hits;
 use std::sync::{Arc, OnceLock};
 
 use tollgate_algorithms::{Decision, Limit, Micros, Mode};
-use tollgate_redis::{Ask, Charged, Health, Hit as FarHit, Name, Naming, PermitPool, Reply, Store};
+use tollgate_redis::{ChargeResult, Command, Health, Hit as FarHit, Name, Naming, PermitPool, Reply, Store};
 
 use crate::adjustment::Adjustment;
 use crate::error::HitError;
@@ -143,7 +143,7 @@ impl RemoteStore {
         if let Kind::Unavailable(_) = near.kind {
             return Ok(near);
         }
-        let verdict = match self.store.ask(&Ask::Peek(&hits.far())).await {
+        let verdict = match self.store.ask(&Command::Peek(&hits.far())).await {
             Ok(Reply::Decided { granted, decisions }) => {
                 let far = self.results(&hits, &decisions, Source::Own);
                 let kind = if granted { near.kind } else { Kind::Refused };
@@ -161,7 +161,7 @@ impl RemoteStore {
         inner.check(hit)?;
         let name = self.name(hit);
         let asked = FarHit { limit: &hit.limit.limit, name: &name, cost: hit.cost, mode: hit.mode };
-        let verdict = match self.store.ask(&Ask::UpTo(asked)).await {
+        let verdict = match self.store.ask(&Command::UpTo(asked)).await {
             Ok(Reply::Decided { decisions, .. }) => {
                 let answer =
                     decisions.first().map(|decision| HitResult::new(*decision, hit.mode, Source::Own));
@@ -183,7 +183,7 @@ impl RemoteStore {
         // the store may do it and nobody hear of it; and again in the end, for what was charged on the way.
         let name = self.name(hit);
         hit.limit.resets.note(name);
-        let said = self.store.ask(&Ask::Reset(&name)).await;
+        let said = self.store.ask(&Command::Reset(&name)).await;
         hit.limit.resets.note(name);
         match said {
             Ok(Reply::Reset { was_there }) => Ok(was_there),
@@ -198,7 +198,7 @@ impl RemoteStore {
     pub(crate) async fn inspect(&self, hit: &Hit<'_>) -> Result<KeyStatus, HitError> {
         let name = self.name(hit);
         let asked = FarHit { limit: &hit.limit.limit, name: &name, cost: 0, mode: hit.mode };
-        let said = self.store.ask(&Ask::Peek(&[asked])).await;
+        let said = self.store.ask(&Command::Peek(&[asked])).await;
         let said = said.map_err(|error| HitError::Store { why: error.to_string() })?;
         let Reply::Decided { decisions, .. } = said else {
             return Err(HitError::Store { why: "the reply is for another command".into() });
@@ -255,28 +255,28 @@ impl RemoteStore {
         let charged = self.store.charge_not_remembered(&far, &non_refundable).await;
         #[cfg(feature = "tracing")]
         match &charged {
-            Ok(Charged::Asked(_)) => self.events.answered(),
-            Ok(Charged::Remembered(_)) => {}
+            Ok(ChargeResult::Asked(_)) => self.events.answered(),
+            Ok(ChargeResult::Remembered(_)) => {}
             Err(error) => self.events.failed(error.name()),
         }
         match charged {
-            Ok(Charged::Remembered(known)) => {
+            Ok(ChargeResult::Remembered(known)) => {
                 drop(here_charged);
                 self.remembered(inner, &hits, &known)
             }
-            Ok(Charged::Asked(Reply::Decided { granted: true, decisions })) => {
+            Ok(ChargeResult::Asked(Reply::Decided { granted: true, decisions })) => {
                 let far = self.results(&hits, &decisions, Source::Own);
                 let answers = hits.merged(&here.answers, &far);
                 let receipt = written(&hits, here_charged.receipt.take(), &answers);
                 Ok((Verdict { kind: Kind::Granted, answers }, receipt))
             }
-            Ok(Charged::Asked(Reply::Decided { granted: false, decisions })) => {
+            Ok(ChargeResult::Asked(Reply::Decided { granted: false, decisions })) => {
                 drop(here_charged);
                 let here = self.here(inner, &hits)?;
                 let far = self.results(&hits, &decisions, Source::Own);
                 Ok((Verdict { kind: Kind::Refused, answers: hits.merged(&here, &far) }, None))
             }
-            Ok(Charged::Asked(Reply::Reset { .. })) => {
+            Ok(ChargeResult::Asked(Reply::Reset { .. })) => {
                 drop(here_charged);
                 self.alone(inner, &hits, "disagrees")
             }
@@ -305,7 +305,7 @@ impl RemoteStore {
                 self.store.refund(&hit(0), &part.charge, amount).await.map(Adjustment::refunded)
             }
             AdjustmentKind::More(cost) => {
-                self.store.ask(&Ask::Settle(hit(cost))).await.map(|reply| match reply {
+                self.store.ask(&Command::Settle(hit(cost))).await.map(|reply| match reply {
                     Reply::Decided { decisions, .. } => {
                         Adjustment::charged(decisions.first().map_or(0, |decision| decision.charged))
                     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tollgate_policy::consumers::{Limits, Loader};
+use tollgate_policy::consumers::{Loader, LoaderLimits};
 
 const CONSUMERS: u32 = 1_000_000;
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -14,7 +14,7 @@ const OVERRIDES: &str = "POST /reports/generate: capacity=50 refill_rate=1 | def
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows what it found")]
 #[expect(clippy::disallowed_methods, reason = "a report's stopwatch")]
 fn main() {
-    let mut loader = Loader::new(Limits::default());
+    let mut loader = Loader::new(LoaderLimits::default());
     let mut chunk = String::with_capacity(CHUNK_BYTES + 1_024);
     let mut loading = Duration::ZERO;
     let mut file_bytes = 0;

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use tollgate_http::path::normalise;
-use tollgate_policy::router::{Loose, Router, RouterBuilder};
+use tollgate_policy::router::{LenientSearch, Router, RouterBuilder};
 use tollgate_policy::template::{Tail, Template};
 
 /// The templates of so many operations, and a path for each.
@@ -25,7 +25,7 @@ fn document(operations: usize) -> (Vec<Template>, Vec<String>) {
     (templates, paths)
 }
 
-fn router(templates: &[Template], loose: Loose) -> Router {
+fn router(templates: &[Template], loose: LenientSearch) -> Router {
     let mut builder = RouterBuilder::new();
     for template in templates {
         builder.add(template).expect("no two are ambiguous");
@@ -37,7 +37,7 @@ fn main() {
     let time = std::env::args().any(|argument| argument == "time");
     for operations in [10, 1_000, 10_000] {
         let (templates, paths) = document(operations);
-        let router = router(&templates, Loose::Yes);
+        let router = router(&templates, LenientSearch::Yes);
         let mut buffer = String::new();
         let mut find = |path: &str| router.find(normalise(path, &mut buffer).ok()?, Some);
         let own = (0..).zip(&paths).filter(|(id, path)| find(path) == Some(*id)).count();
@@ -53,13 +53,15 @@ fn main() {
 
 /// Nanoseconds for each normalise and find, of a walk through all paths in an order that the cache does not like.
 fn report(templates: &[Template], paths: &[String]) {
-    for (what, loose) in [("a router", Loose::No), ("one that also finds loosely", Loose::Yes)] {
+    for (what, loose) in
+        [("a router", LenientSearch::No), ("one that also finds loosely", LenientSearch::Yes)]
+    {
         let start = stopwatch();
         let built = router(templates, loose);
         println!("  {what} is built in {} us", start.elapsed().as_micros());
         drop(built);
     }
-    let router = router(templates, Loose::Yes);
+    let router = router(templates, LenientSearch::Yes);
     let changed: Vec<String> = paths.iter().map(|path| path.replace("resource", "r%65source")).collect();
     let cased: Vec<String> = paths.iter().map(|path| path.replace("resource", "Resource")).collect();
     let mut buffer = String::new();

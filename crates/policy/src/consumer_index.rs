@@ -1,10 +1,10 @@
 //! The consumers file bound to a policy: which consumer owns a key, and which numbers are that consumer's own.
 
 use crate::compile::load::by_name;
-use crate::compile::variants::{Budget, Variant, for_budget};
+use crate::compile::variants::{Variant, VariantKind, for_budget};
 use crate::consumers::{Consumers, OverrideId};
 use crate::ids::{LimitId, VariantId};
-use crate::numbers::{Numbers, Written};
+use crate::numbers::{Numbers, RawNumbers};
 use crate::parse::numbers::span;
 use crate::policy::Policy;
 use crate::quantity::{duration, rate, utc_offset, whole};
@@ -12,7 +12,7 @@ use crate::time_zone;
 
 /// Consumers, and their overrides as numbers of this policy's limits.
 #[derive(Debug)]
-pub struct Directory {
+pub struct ConsumerIndex {
     consumers: Consumers,
     /// For each text of overrides: which of the limits' variants they replace, and with which.
     overrides: Vec<Vec<(VariantId, VariantId)>>,
@@ -22,25 +22,25 @@ pub struct Directory {
 
 /// What is wrong with a line of the consumers file, seen from the policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DirectoryError {
+pub struct ConsumerIndexError {
     /// The first line that has it.
     pub line: u32,
     /// What is wrong.
     pub message: String,
 }
 
-impl Directory {
+impl ConsumerIndex {
     /// Puts consumers and a policy together.
     ///
     /// # Errors
     /// Every tier that the policy does not know (if it lists its tiers), and every override that means nothing.
-    pub fn new(consumers: Consumers, policy: &Policy) -> Result<Self, Vec<DirectoryError>> {
+    pub fn new(consumers: Consumers, policy: &Policy) -> Result<Self, Vec<ConsumerIndexError>> {
         let mut errors = Vec::new();
         let names = &policy.settings().tier_names;
         for (tier, line) in
             consumers.tiers().filter(|(tier, _)| !names.is_empty() && !names.iter().any(|name| name == tier))
         {
-            errors.push(DirectoryError {
+            errors.push(ConsumerIndexError {
                 line,
                 message: format!("there is no tier `{}`", tollgate_http::text::shown(tier)),
             });
@@ -51,7 +51,7 @@ impl Directory {
             let mut own = Vec::new();
             for part in text.split('|').map(str::trim).filter(|part| !part.is_empty()) {
                 match one(part, policy, &limits) {
-                    Err(message) => errors.push(DirectoryError { line, message }),
+                    Err(message) => errors.push(ConsumerIndexError { line, message }),
                     Ok(variants) => {
                         for (replaced, variant) in variants {
                             let next = policy.variants().len().saturating_add(extra.len());
@@ -111,10 +111,10 @@ fn one(
             }
         };
         let multiple = match variant.budget {
-            Budget::Own => 1,
-            Budget::AddressCeiling => limit.address_ceiling.unwrap_or(1),
-            Budget::WideAddress => policy.settings().wide_multiple,
-            Budget::WideCeiling => {
+            VariantKind::Own => 1,
+            VariantKind::AddressCeiling => limit.address_ceiling.unwrap_or(1),
+            VariantKind::WideAddress => policy.settings().wide_multiple,
+            VariantKind::WideCeiling => {
                 limit.address_ceiling.unwrap_or(1).saturating_mul(policy.settings().wide_multiple)
             }
         };
@@ -126,7 +126,7 @@ fn one(
 }
 
 /// `capacity=50 refill_rate=1 per 10 s`: a value goes on until the next field.
-fn written(text: &str) -> Result<Written, String> {
+fn written(text: &str) -> Result<RawNumbers, String> {
     let mut pairs: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match pairs.last_mut() {
@@ -137,7 +137,7 @@ fn written(text: &str) -> Result<Written, String> {
             _ => pairs.push(word.to_owned()),
         }
     }
-    let mut written = Written::default();
+    let mut written = RawNumbers::default();
     for pair in &pairs {
         let (field, value) = pair.split_once('=').ok_or_else(|| {
             format!("`{}` is no number: write `limit=10`", tollgate_http::text::shown(pair))

@@ -30,10 +30,10 @@ mod row;
 mod tests;
 
 pub use error::{ConsumerError, ERRORS_LISTED, ERRORS_MAX};
-pub use loader::{CONSUMERS_MAX, LINE_BYTES_MAX, Limits, Loader, TIERS_MAX};
+pub use loader::{CONSUMERS_MAX, LINE_BYTES_MAX, Loader, LoaderLimits, TIERS_MAX};
 pub use row::NAME_BYTES_MAX;
 
-use key_table::Table;
+use key_table::KeyTable;
 use names::Names;
 use sha2::{Digest, Sha256};
 
@@ -53,7 +53,7 @@ struct Record {
 /// The consumers of a file. It does not change; a new file makes a new table.
 #[derive(Default)]
 pub struct Consumers {
-    table: Table,
+    table: KeyTable,
     names: Names,
     /// One for each name.
     records: Vec<Record>,

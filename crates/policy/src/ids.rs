@@ -38,7 +38,7 @@ id! {
 
 id! {
     /// A set of numbers: a position in [`Policy::variants`](crate::Policy::variants), or, from its length on, in
-    /// [`Directory::variants`](crate::Directory::variants).
+    /// [`Directory::variants`](crate::ConsumerIndex::variants).
     pub VariantId
 }
 

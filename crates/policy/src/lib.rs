@@ -38,12 +38,12 @@ pub use authoring::schema::{limit_schema, native_schema};
 #[doc(hidden)]
 pub use authoring::schema::{patterns as schema_patterns, types as schema_types};
 pub use authoring::{diff, impact, lint, scenario};
-pub use compile::inherit::{Nearest, Operation};
-pub use compile::load::{FILES_MAX, ReadFile, Refused};
+pub use compile::inherit::{InheritedFrom, Operation};
+pub use compile::load::{FILES_MAX, ReadFile, RejectedPolicy};
 pub use compile::merge::POLICY_LIMITS_MAX;
-pub use compile::variants::{Budget, Variant};
-pub use consumer_index::{Directory, DirectoryError};
-pub use document::diagnostic::{Diagnostic, Findings, Parts, Severity};
+pub use compile::variants::{Variant, VariantKind};
+pub use consumer_index::{ConsumerIndex, ConsumerIndexError};
+pub use document::diagnostic::{Diagnostic, DiagnosticParts, Findings, Severity};
 pub use document::read::{DEPTH_MAX, DOCUMENT_BYTES_MAX, NODES_MAX};
 pub use document::sources::{FileId, LineColumn, Place, Source, Sources};
 #[doc(hidden)]
@@ -51,8 +51,8 @@ pub use document::suggest::nearest;
 pub use ids::{LimitId, OperationId, VariantId};
 pub use matching::body::{KEY_BODY_MAX, RequestBody};
 pub use matching::hits::{Charge, Hits};
-pub use matching::key_builder::Whose;
-pub use matching::operation::Matched;
+pub use matching::key_builder::KeyTrust;
+pub use matching::operation::RequestMatch;
 pub use matching::request::{BadRequest, Facts, Request, Scratch};
 pub use parse::cost::COST_BODY_MAX;
 pub use parse::limit::{LIMITS_MAX, TIERS_MAX};

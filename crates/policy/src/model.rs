@@ -10,7 +10,7 @@ use http::HeaderName;
 use tollgate_algorithms::{Micros, Mode};
 
 use crate::document::sources::Place;
-use crate::numbers::{Algorithm, Numbers, Written};
+use crate::numbers::{Algorithm, Numbers, RawNumbers};
 
 pub use condition::Condition;
 pub use cost::{BodyKind, Cost, CostFrom};
@@ -68,21 +68,21 @@ pub struct ConsumerKey {
     /// The chain: the first link whose parts are all there is the key.
     pub chain: Vec<Vec<Identity>>,
     /// What happens when no link is there.
-    pub missing: Missing,
+    pub missing: MissingKeyRule,
     /// What happens when a part is there twice.
-    pub repeated: Repeated,
+    pub repeated: RepeatedKeyRule,
 }
 
 impl Default for ConsumerKey {
     fn default() -> Self {
         let chain = vec![vec![Identity::ApiKey], vec![Identity::Address]];
-        Self { chain, missing: Missing::Address, repeated: Repeated::Reject }
+        Self { chain, missing: MissingKeyRule::Address, repeated: RepeatedKeyRule::Reject }
     }
 }
 
 /// What happens when nobody can be told. Never "not limited".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Missing {
+pub enum MissingKeyRule {
     /// `address`: the client's address instead.
     Address,
     /// `reject`: the request is refused as wrong, and nothing is charged.
@@ -93,7 +93,7 @@ pub enum Missing {
 
 /// What happens when an identity is sent twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Repeated {
+pub enum RepeatedKeyRule {
     /// `reject`: the request is refused as wrong, because the upstream may read the other one.
     Reject,
     /// `address`: as if none were sent: the address instead.
@@ -102,7 +102,7 @@ pub enum Repeated {
 
 /// What happens when the store cannot answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StoreFails {
+pub enum FailureRule {
     /// `allow`
     Allow,
     /// `deny`
@@ -141,7 +141,7 @@ pub enum ZeroStatus {
 
 /// Whether operations that share a limit share its budget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Counted {
+pub enum CountScope {
     /// `together`: one budget for all of them.
     Together,
     /// `per_operation`: a budget for each.
@@ -150,7 +150,7 @@ pub enum Counted {
 
 /// Where a limit is written.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Where {
+pub enum LimitLocation {
     /// At the root: the default.
     Root,
     /// On a tag.
@@ -163,7 +163,7 @@ pub enum Where {
     Named(String),
 }
 
-impl Where {
+impl LimitLocation {
     /// What a limit is called that has no name of its own.
     #[must_use]
     pub fn name(&self) -> String {
@@ -183,7 +183,7 @@ pub struct TierNumbers {
     /// The tier.
     pub tier: String,
     /// Its numbers as written; `None` for `none`.
-    pub written: Option<Written>,
+    pub written: Option<RawNumbers>,
     /// Its numbers.
     pub numbers: Numbers,
     /// Where they are written.
@@ -217,11 +217,11 @@ pub struct PolicyLimit {
     /// Every `$ref` that leads to it.
     pub references: Vec<Place>,
     /// Where it is written: in the document's own terms.
-    pub at: Where,
+    pub at: LimitLocation,
     /// How it counts.
     pub algorithm: Algorithm,
     /// Its numbers as written.
-    pub written: Written,
+    pub written: RawNumbers,
     /// Its numbers.
     pub numbers: Numbers,
     /// The numbers of tiers that have others.
@@ -235,11 +235,11 @@ pub struct PolicyLimit {
     /// Enforced, or only counted.
     pub mode: Mode,
     /// When the store cannot answer.
-    pub when_store_fails: StoreFails,
+    pub when_store_fails: FailureRule,
     /// Where it is counted.
     pub scope: Scope,
     /// One budget or several.
-    pub counted: Counted,
+    pub counted: CountScope,
     /// What is answered where a number of this limit is 0.
     pub zero_status: ZeroStatus,
     /// What is answered when as many requests as it allows are in progress. Only concurrency limits have one.

@@ -101,7 +101,7 @@ pub enum Span {
 
 /// The numbers as they are written. What is not written is `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Written {
+pub struct RawNumbers {
     /// `capacity`
     pub capacity: Option<u64>,
     /// `refill_rate`
@@ -122,7 +122,7 @@ pub struct Written {
     pub max_hold: Option<Micros>,
 }
 
-impl Written {
+impl RawNumbers {
     /// These numbers, and those of `base` that are not among them.
     #[must_use]
     pub fn over(self, base: &Self) -> Self {

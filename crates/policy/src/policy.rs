@@ -3,8 +3,8 @@
 use http::HeaderName;
 
 use crate::compile::inherit::Operation;
-use crate::compile::load::{self, ReadFile, Refused};
-use crate::compile::routes::Picks;
+use crate::compile::load::{self, ReadFile, RejectedPolicy};
+use crate::compile::routes::Candidates;
 use crate::compile::suffix::Suffix;
 use crate::compile::variants::{Variant, Variants};
 use crate::document::diagnostic::Findings;
@@ -37,7 +37,7 @@ use tollgate_http::header_filter::HeaderFilter;
 ///
 /// let refused = Policy::parse("openapi.yaml", "openapi: 3.1.0\nx-rate-limit: { algorithm: tokenbucket }").unwrap_err();
 /// assert!(refused.to_string().contains("openapi.yaml:2:28: error: `tokenbucket` is not a known value of `algorithm`"));
-/// # Ok::<(), tollgate_policy::Refused>(())
+/// # Ok::<(), tollgate_policy::RejectedPolicy>(())
 /// ```
 pub struct Policy {
     pub(crate) sources: Sources,
@@ -47,7 +47,7 @@ pub struct Policy {
     pub(crate) limits: Vec<PolicyLimit>,
     pub(crate) operations: Vec<Operation>,
     pub(crate) router: Router,
-    pub(crate) picks: Vec<Picks>,
+    pub(crate) picks: Vec<Candidates>,
     pub(crate) suffixes: Vec<Suffix>,
     /// The limits of the root: of what no operation names, if that is forwarded.
     pub(crate) root: Vec<LimitId>,
@@ -80,7 +80,7 @@ impl Policy {
     ///
     /// # Errors
     /// When something is wrong with them: all of it at once, each with its place.
-    pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Self, Refused> {
+    pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Self, RejectedPolicy> {
         load::load(name, read_file, &mut section::check_namespace)
     }
 
@@ -93,7 +93,7 @@ impl Policy {
         name: &str,
         read_file: ReadFile<'_>,
         read_section: ReadSection<'_>,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, RejectedPolicy> {
         load::load(name, read_file, read_section)
     }
 
@@ -101,7 +101,7 @@ impl Policy {
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub fn parse(name: &str, text: &str) -> Result<Self, Refused> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, RejectedPolicy> {
         load::parse(name, text)
     }
 
@@ -183,7 +183,7 @@ impl Policy {
     /// info: { title: Orders API, version: '1' }
     /// ")?;
     /// assert_eq!(policy.namespace_of_title(), "orders-api");
-    /// # Ok::<(), tollgate_policy::Refused>(())
+    /// # Ok::<(), tollgate_policy::RejectedPolicy>(())
     /// ```
     #[must_use]
     pub fn namespace_of_title(&self) -> String {

@@ -37,16 +37,16 @@ pub const COMPARISONS_MAX: u64 = 50_000_000;
 /// Collects templates, tells those that are the same, and refuses those that cannot be told apart.
 ///
 /// ```
-/// use tollgate_policy::router::{Added, Loose, RouterBuilder};
+/// use tollgate_policy::router::{AddedTemplate, LenientSearch, RouterBuilder};
 /// use tollgate_policy::template::{Tail, Template};
 ///
 /// let mut builder = RouterBuilder::new();
 /// let mut add = |text| builder.add(&Template::parse(text, Tail::Refused).unwrap());
-/// assert_eq!(add("/reports/{id}"), Ok(Added::New(0)));
-/// assert_eq!(add("/reports/latest"), Ok(Added::New(1)));
-/// assert_eq!(add("/reports/{name}"), Ok(Added::Same(0)));
+/// assert_eq!(add("/reports/{id}"), Ok(AddedTemplate::New(0)));
+/// assert_eq!(add("/reports/latest"), Ok(AddedTemplate::New(1)));
+/// assert_eq!(add("/reports/{name}"), Ok(AddedTemplate::Same(0)));
 ///
-/// let router = builder.build(Loose::Yes).unwrap();
+/// let router = builder.build(LenientSearch::Yes).unwrap();
 /// assert_eq!(router.find("/reports/latest", Some), Some(1));
 /// assert_eq!(router.find("/reports/latest", |id| (id != 1).then_some(id)), Some(0));
 /// assert_eq!(router.find("/Reports/latest/", Some), None);
@@ -62,7 +62,7 @@ pub struct RouterBuilder {
 
 /// What became of a template.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Added {
+pub enum AddedTemplate {
     /// It is the first of its shape. Ids count from 0.
     New(u32),
     /// It has the shape of one that was added before, and so its id.
@@ -71,7 +71,7 @@ pub enum Added {
 
 /// Whether [`Router::find_loosely`] will be asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Loose {
+pub enum LenientSearch {
     /// A second table is built for it.
     Yes,
     /// It finds what [`Router::find`] finds.
@@ -105,12 +105,12 @@ pub enum RouterError {
 #[derive(Debug)]
 pub struct Router {
     strict: Table,
-    loose: Option<LooseTable>,
+    loose: Option<LenientTable>,
 }
 
 /// The table for lenient searches, whose templates may each stand for several.
 #[derive(Debug)]
-struct LooseTable {
+struct LenientTable {
     table: Table,
     members: Vec<Vec<u32>>,
 }
@@ -140,7 +140,7 @@ impl Router {
     /// the limit of `/login`. Of templates that only differ in what is ignored, the one that was added first comes
     /// first; of others that the rule does not tell apart, any.
     pub fn find_loosely<R>(&self, path: &str, mut accept: impl FnMut(u32) -> Option<R>) -> Option<R> {
-        let Some(LooseTable { table, members }) = &self.loose else { return self.find(path, accept) };
+        let Some(LenientTable { table, members }) = &self.loose else { return self.find(path, accept) };
         table.search(path, &mut |group| {
             let mut ids = members.get(group as usize)?.iter();
             ids.find_map(|id| accept(*id))

@@ -1,7 +1,7 @@
 //! The section `serve` of a Tollgate file, which the command `tollgate` reads: its nodes, their places, and the checks that all
 //! documents share. Which settings there are is not known here.
 
-use crate::document::diagnostic::Findings;
+use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::read;
 use crate::document::sources::{Place, Source, Sources};
 use crate::document::tree::Tree;
@@ -32,6 +32,11 @@ impl<'c, 't> SectionReader<'c, 't> {
     /// Adds an error.
     pub fn error(&mut self, code: &'static str, place: Place, message: impl Into<String>) {
         self.context.error(code, place, message);
+    }
+
+    /// Adds a warning or a note.
+    pub fn advise(&mut self, advice: Diagnostic) {
+        self.context.findings.push(advice);
     }
 
     /// The value if it is a map, or an error.
@@ -154,6 +159,30 @@ impl Outline {
         *sources = trees.sources;
         outline
     }
+}
+
+/// Reads a document of another project, such as the limits file of a server that Tollgate replaces: its grammar, and its root.
+///
+/// What is wrong is added to the findings. The text is kept in `sources`, for messages.
+pub fn read_foreign(
+    (name, text): (&str, &str),
+    sources: &mut Sources,
+    findings: &mut Findings,
+    read_root: ReadSection<'_>,
+) {
+    let mut trees = Trees { sources: std::mem::take(sources), ..Trees::default() };
+    let id = trees.sources.add(Source::new(name, text));
+    let mut grammar = Findings::default();
+    let tree = trees.sources.shared(id).and_then(|source| read::read(id, source, &mut grammar));
+    trees.trees.extend(tree.map(|tree| (id, tree)));
+    let mut context = Context::new(&trees);
+    if let Some(tree) = trees.trees.get(&id) {
+        read_root(tree.value(), &mut SectionReader::new(&mut context));
+    }
+    findings.append(grammar);
+    findings.append(context.findings);
+    findings.sort();
+    *sources = trees.sources;
 }
 
 fn of_root<'t>(root: Node<'t>, context: &mut Context<'t>, read_section: ReadSection<'_>) -> Option<Outline> {

@@ -2,7 +2,7 @@
 #![cfg(test)]
 
 use tollgate_http::path::normalise;
-use tollgate_policy::router::{Loose, Router, RouterBuilder};
+use tollgate_policy::router::{LenientSearch, Router, RouterBuilder};
 use tollgate_policy::template::{Tail, Template};
 use tollgate_policy::{Hits, Policy, Request, Scratch};
 use tollgate_testing::allocations::{Counting, allocations};
@@ -16,7 +16,7 @@ fn router() -> Router {
     for text in texts {
         builder.add(&Template::parse(text, Tail::Allowed).unwrap()).unwrap();
     }
-    builder.build(Loose::Yes).unwrap()
+    builder.build(LenientSearch::Yes).unwrap()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::backoff::Backoff;
 /// Where a breaker stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Standing {
+pub enum BreakerState {
     /// Every call goes to the server.
     Closed,
     /// No call does, until the next probe is due.
@@ -51,7 +51,7 @@ enum State {
 
 /// Who asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Asker {
+pub(crate) enum CallerKind {
     /// A call that only reads. It must not probe: a server that takes no writes would pass.
     Reader,
     /// A call that may write.
@@ -62,7 +62,7 @@ pub(crate) enum Asker {
 
 /// What a call may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Admission {
+pub(crate) enum BreakerAdmission {
     /// Go. Its end is told by [`Breaker::succeeded`] or [`Breaker::failed`].
     Pass,
     /// Go alone. Its end must be told by [`Breaker::probed`], [`Breaker::unproved`] or [`Breaker::given_up`], with this number.
@@ -84,23 +84,23 @@ impl Breaker {
     }
 
     /// Whether a call may go.
-    pub(crate) fn admit(&mut self, now: Duration, asker: Asker) -> Admission {
+    pub(crate) fn admit(&mut self, now: Duration, asker: CallerKind) -> BreakerAdmission {
         let (due, by_link) = match self.state {
-            State::Closed { .. } => return Admission::Pass,
+            State::Closed { .. } => return BreakerAdmission::Pass,
             State::Open { due, by_link } => (due, by_link),
             State::Probing { until } => (until, false),
         };
         let may_probe = match asker {
-            Asker::Reader => false,
-            Asker::Writer => !by_link,
-            Asker::Link => true,
+            CallerKind::Reader => false,
+            CallerKind::Writer => !by_link,
+            CallerKind::Link => true,
         };
         if !may_probe || now < due {
-            return Admission::Refuse;
+            return BreakerAdmission::Refuse;
         }
         self.state = State::Probing { until: now.saturating_add(self.probe_max) };
         self.probes += 1;
-        Admission::Probe(self.probes)
+        BreakerAdmission::Probe(self.probes)
     }
 
     /// A call that passed was answered. What was sent before the breaker opened does not close it.
@@ -166,11 +166,11 @@ impl Breaker {
         self.due().map(|due| if may_wait { due.saturating_add(patience) } else { due })
     }
 
-    pub(crate) const fn standing(&self) -> Standing {
+    pub(crate) const fn standing(&self) -> BreakerState {
         match self.state {
-            State::Closed { .. } => Standing::Closed,
-            State::Open { .. } => Standing::Open,
-            State::Probing { .. } => Standing::Probing,
+            State::Closed { .. } => BreakerState::Closed,
+            State::Open { .. } => BreakerState::Open,
+            State::Probing { .. } => BreakerState::Probing,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Every cause for which a call has no reply or no decision: its name, and what it implies about the server.
 
-use Sign::{Alive, Failing, Silent};
+use HealthSignal::{Alive, Failing, Silent};
 
 /// Why a call has no reply or no decision. The set is fixed, so that each cause can be counted by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -83,7 +83,7 @@ pub enum Cause {
 
 /// What the result of a call implies about the server, for the circuit breaker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sign {
+pub(crate) enum HealthSignal {
     /// It wrote, so it works. No error implies this.
     Serving,
     /// It fails for all callers: counts towards opening.
@@ -96,22 +96,28 @@ pub(crate) enum Sign {
 
 /// The properties of a cause.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct CauseInfo {
     cause: Cause,
     name: &'static str,
     /// The first word of the server's error.
     word: &'static str,
-    sign: Sign,
+    sign: HealthSignal,
     /// Whether to reconnect after this error.
     reconnects: bool,
 }
 
-const fn row(cause: Cause, name: &'static str, word: &'static str, sign: Sign, reconnects: bool) -> Row {
-    Row { cause, name, word, sign, reconnects }
+const fn row(
+    cause: Cause,
+    name: &'static str,
+    word: &'static str,
+    sign: HealthSignal,
+    reconnects: bool,
+) -> CauseInfo {
+    CauseInfo { cause, name, word, sign, reconnects }
 }
 
 /// One row per cause, in the order of [`Cause`]. The comments give the reasons.
-static ROWS: [Row; Cause::COUNT] = [
+static ROWS: [CauseInfo; Cause::COUNT] = [
     // Our own answers. A bound that is reached says nothing by itself: a frozen server shows by its timeouts.
     row(Cause::Open, "open", "", Silent, false),
     row(Cause::TooManyInFlight, "too_many_in_flight", "", Silent, false),
@@ -179,7 +185,7 @@ impl Cause {
         ROWS.iter().map(|row| row.cause)
     }
 
-    pub(crate) fn sign(self) -> Sign {
+    pub(crate) fn sign(self) -> HealthSignal {
         self.row().sign
     }
 
@@ -207,7 +213,7 @@ impl Cause {
         words.last().unwrap_or(found)
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static CauseInfo {
         // The order of the rows is the order of the causes: a test.
         ROWS.get(self as usize).unwrap_or(&OTHER)
     }
@@ -216,7 +222,7 @@ impl Cause {
 /// The server's wording, after `ERR`, if a script lacks a permission.
 const FORBIDDEN: [&str; 2] = ["The user executing the script can't", "ACL failure in script"];
 
-static OTHER: Row = row(Cause::Other, "other", "ERR", Alive, false);
+static OTHER: CauseInfo = row(Cause::Other, "other", "ERR", Alive, false);
 
 fn of_word(word: &str) -> Option<Cause> {
     ROWS.iter().find(|row| !word.is_empty() && row.word == word).map(|row| row.cause)

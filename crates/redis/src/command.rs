@@ -29,7 +29,7 @@ impl Hit<'_> {
 /// A command to the store. Each takes one script call, at one instant of the server's clock. Charges of one limit
 /// may share a call with others, without affecting the results.
 #[derive(Clone, Copy, Debug)]
-pub enum Ask<'a> {
+pub enum Command<'a> {
     /// Charges all enforced hits and each shadow hit that fits, or nothing: [`tollgate_algorithms::decide_batch`].
     Charge(&'a [Hit<'a>]),
     /// Decides like `Charge` with the numbers of the uncharged keys, and changes nothing.

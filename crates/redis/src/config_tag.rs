@@ -5,7 +5,7 @@ use tollgate_algorithms::Limit;
 use crate::encode;
 use crate::state::number;
 
-/// How many microseconds are one step of [`Era::since`].
+/// How many microseconds are one step of [`ConfigTag::since`].
 pub const STEP: u64 = 4_096;
 
 /// How many bits of a hash are a mark. Of two sets of numbers for one limit the one is taken for the other once in sixteen million
@@ -14,14 +14,14 @@ const BITS: u32 = 24;
 
 /// What stands in each state after its first byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Era {
+pub struct ConfigTag {
     /// The [mark](Era::mark_of) of the numbers that it was charged by last. Of a debt it is the count that drains.
     pub mark: u64,
     /// Since when there have been no others, in [steps](STEP), rounded down: receipts from before are void.
     pub since: u64,
 }
 
-impl Era {
+impl ConfigTag {
     /// The mark of a limit's numbers: the same in every process. 0 for a limit without any.
     #[must_use]
     pub fn mark_of(limit: &Limit) -> u64 {
@@ -69,19 +69,19 @@ mod tests {
             limits.push(Limit::sliding_window(size, Micros::MINUTE).unwrap());
             limits.push(Limit::sliding_window_log(size, Micros::MINUTE).unwrap());
         }
-        let marks: HashSet<_> = limits.iter().map(Era::mark_of).collect();
+        let marks: HashSet<_> = limits.iter().map(ConfigTag::mark_of).collect();
         assert_eq!(marks.len(), limits.len());
         let limit = limits[0];
         let [one, other] = [0, 7].map(|cost| encode::limit(&limit, cost));
         assert_eq!(one[one.len() - 3..], other[other.len() - 3..]);
-        assert_eq!(Era::mark_of(&Limit::Unlimited), 0);
+        assert_eq!(ConfigTag::mark_of(&Limit::Unlimited), 0);
     }
 
     #[test]
     fn a_mark_is_the_same_in_every_version_of_this_layout() {
         let log = Limit::sliding_window_log(5, Micros::from_secs(10)).unwrap();
-        assert_eq!(Era::mark_of(&log), 11_133_478);
+        assert_eq!(ConfigTag::mark_of(&log), 11_133_478);
         let bucket = Limit::token_bucket(5, 7, Micros::from_secs(3)).unwrap();
-        assert_eq!(Era::mark_of(&bucket), 7);
+        assert_eq!(ConfigTag::mark_of(&bucket), 7);
     }
 }

@@ -14,9 +14,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::address::Place;
 use crate::dns::Lookup;
-use crate::failed::Failed;
+use crate::failed::ConnectionFailure;
 use crate::resp::{self, Frame};
-use crate::secrets::{Fresh, Secrets};
+use crate::secrets::{LoadedSecrets, Secrets};
 use crate::{Address, Cause, OpenError, Settings};
 
 /// Makes connections to one address.
@@ -58,25 +58,26 @@ impl Connector {
     }
 
     /// A connection on which the server has said its first word. It takes no longer than it may, and says what took too long.
-    pub(crate) async fn connect(&self) -> Result<Stream, Failed> {
+    pub(crate) async fn connect(&self) -> Result<Stream, ConnectionFailure> {
         let end = Instant::now() + self.limit;
-        let late = |_| Err(Failed::new(Cause::File, "reading the store's secret files timed out"));
+        let late = |_| Err(ConnectionFailure::new(Cause::File, "reading the store's secret files timed out"));
         let fresh = timeout_at(end, self.secrets.fresh()).await.unwrap_or_else(late)?;
         let addresses = match &self.lookup {
             None => None,
             Some(lookup) => {
                 let late = |_| Err("the DNS lookup timed out".into());
                 let found = timeout_at(end, lookup.addresses()).await.unwrap_or_else(late);
-                Some(found.map_err(|why| Failed::new(Cause::Dns, &why))?)
+                Some(found.map_err(|why| ConnectionFailure::new(Cause::Dns, &why))?)
             }
         };
         match (self.address.place(), &addresses) {
             (Place::Unix(path), _) => {
                 let connected = timeout_at(end, async {
-                    let stream = UnixStream::connect(path).await.map_err(|error| Failed::of(&error))?;
+                    let stream =
+                        UnixStream::connect(path).await.map_err(|error| ConnectionFailure::of(&error))?;
                     self.greeted(Stream::new(stream), &fresh).await
                 });
-                connected.await.unwrap_or_else(|_| Err(Failed::late(self.limit)))
+                connected.await.unwrap_or_else(|_| Err(ConnectionFailure::late(self.limit)))
             }
             (Place::Tcp { .. }, addresses) => {
                 self.first_of(addresses.as_deref().unwrap_or_default(), &fresh, end).await
@@ -89,10 +90,10 @@ impl Connector {
     async fn first_of(
         &self,
         addresses: &[SocketAddr],
-        fresh: &Fresh,
+        fresh: &LoadedSecrets,
         end: Instant,
-    ) -> Result<Stream, Failed> {
-        let mut failed = Failed::new(Cause::Dns, "the host name has no address");
+    ) -> Result<Stream, ConnectionFailure> {
+        let mut failed = ConnectionFailure::new(Cause::Dns, "the host name has no address");
         let share = self.limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
         for address in addresses {
             failed = match self.connect_to(*address, fresh, (share, end)).await {
@@ -109,25 +110,28 @@ impl Connector {
     async fn connect_to(
         &self,
         address: SocketAddr,
-        fresh: &Fresh,
+        fresh: &LoadedSecrets,
         (share, end): (Duration, Instant),
-    ) -> Result<Stream, Failed> {
+    ) -> Result<Stream, ConnectionFailure> {
         let end = end.min(Instant::now() + share);
-        let tcp = timeout_at(end, TcpStream::connect(address)).await.map_err(|_| Failed::late(share))?;
-        let tcp = tcp.map_err(|error| Failed::of(&error))?;
-        tuned(&tcp).map_err(|error| Failed::of(&error))?;
+        let tcp =
+            timeout_at(end, TcpStream::connect(address)).await.map_err(|_| ConnectionFailure::late(share))?;
+        let tcp = tcp.map_err(|error| ConnectionFailure::of(&error))?;
+        tuned(&tcp).map_err(|error| ConnectionFailure::of(&error))?;
         let stream = match &fresh.tls {
             None => Stream::new(tcp),
             Some((connector, name)) => {
                 let tls = timeout_at(end, connector.connect(name.clone(), tcp)).await;
-                let tls = tls.map_err(|_| Failed::without_tls_answer(share))?;
-                Stream::new(tls.map_err(|error| Failed::of(&error))?)
+                let tls = tls.map_err(|_| ConnectionFailure::without_tls_answer(share))?;
+                Stream::new(tls.map_err(|error| ConnectionFailure::of(&error))?)
             }
         };
-        timeout_at(end, self.greeted(stream, fresh)).await.unwrap_or_else(|_| Err(Failed::late(share)))
+        timeout_at(end, self.greeted(stream, fresh))
+            .await
+            .unwrap_or_else(|_| Err(ConnectionFailure::late(share)))
     }
 
-    async fn greeted(&self, mut stream: Stream, fresh: &Fresh) -> Result<Stream, Failed> {
+    async fn greeted(&self, mut stream: Stream, fresh: &LoadedSecrets) -> Result<Stream, ConnectionFailure> {
         self.greet(&mut stream, fresh).await?;
         Ok(stream)
     }
@@ -136,7 +140,7 @@ impl Connector {
     ///
     /// `CLIENT SETNAME` may fail: the connection only lacks its name. `PING` comes last, so that a server that is frozen, loads, wants
     /// a password or turns us away shows it before a caller pays for it.
-    async fn greet(&self, stream: &mut Stream, fresh: &Fresh) -> Result<(), Failed> {
+    async fn greet(&self, stream: &mut Stream, fresh: &LoadedSecrets) -> Result<(), ConnectionFailure> {
         let mut bytes = Vec::new();
         let mut required = 0;
         if let Some((user, password)) = &fresh.credentials {
@@ -159,7 +163,7 @@ impl Connector {
             let frame = frame.map_err(|failed| {
                 // A server that turns us away answers the first command only, whatever that is, and closes the connection.
                 if let Some(line) = unnamed.take().filter(|_| failed.cause == Cause::Closed) {
-                    return Failed::said(line);
+                    return ConnectionFailure::said(line);
                 }
                 // What TLS has to say is why nothing more could be written.
                 let unwritten = written.clone().err().filter(|_| !failed.is_by_tls());
@@ -172,11 +176,15 @@ impl Connector {
                 // A server that does not know `AUTH` repeats its words.
                 let repeats = at == 0 && fresh.credentials.is_some() && !line.starts_with(FULL);
                 let said = if repeats { line.split(' ').next().unwrap_or_default() } else { &line };
-                return Err(Failed::new(Cause::of_line(&line), said));
+                return Err(ConnectionFailure::new(Cause::of_line(&line), said));
             }
         }
         written?;
-        if input.is_empty() { Ok(()) } else { Err(Failed::new(Cause::Garbled, "answers to nothing")) }
+        if input.is_empty() {
+            Ok(())
+        } else {
+            Err(ConnectionFailure::new(Cause::Garbled, "answers to nothing"))
+        }
     }
 }
 
@@ -197,9 +205,9 @@ pub(crate) fn is_welcome(line: &str) -> bool {
     matches!(Cause::of_line(line), Cause::NoPerm | Cause::Misconf) || line.starts_with("ERR unknown command")
 }
 
-async fn write(stream: &mut Stream, bytes: &[u8]) -> Result<(), Failed> {
-    stream.write_all(bytes).await.map_err(|error| Failed::of(&error))?;
-    stream.flush().await.map_err(|error| Failed::of(&error))
+async fn write(stream: &mut Stream, bytes: &[u8]) -> Result<(), ConnectionFailure> {
+    stream.write_all(bytes).await.map_err(|error| ConnectionFailure::of(&error))?;
+    stream.flush().await.map_err(|error| ConnectionFailure::of(&error))
 }
 
 /// Writes some bytes, and reads so many frames.
@@ -208,7 +216,7 @@ pub(crate) async fn exchange(
     bytes: &[u8],
     frames: usize,
     input: &mut Vec<u8>,
-) -> Result<Vec<Frame>, Failed> {
+) -> Result<Vec<Frame>, ConnectionFailure> {
     write(stream, bytes).await?;
     let mut said = Vec::with_capacity(frames);
     for _ in 0..frames {
@@ -218,7 +226,7 @@ pub(crate) async fn exchange(
 }
 
 /// The next frame.
-async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Failed> {
+async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, ConnectionFailure> {
     loop {
         match resp::frame(input) {
             Ok(Some((frame, length))) => {
@@ -227,17 +235,20 @@ async fn answer(stream: &mut Stream, input: &mut Vec<u8>) -> Result<Frame, Faile
             }
             Ok(None) => {}
             Err(garbled) => {
-                return Err(Failed::new(Cause::Garbled, another_protocol(input).unwrap_or(garbled.0)));
+                return Err(ConnectionFailure::new(
+                    Cause::Garbled,
+                    another_protocol(input).unwrap_or(garbled.0),
+                ));
             }
         }
         let read = stream.read_buf(input).await;
         if !matches!(read, Ok(1..))
             && let Some(protocol) = another_protocol(input)
         {
-            return Err(Failed::new(Cause::Garbled, protocol));
+            return Err(ConnectionFailure::new(Cause::Garbled, protocol));
         }
-        if read.map_err(|error| Failed::of(&error))? == 0 {
-            return Err(Failed::new(Cause::Closed, "the server closed a new connection"));
+        if read.map_err(|error| ConnectionFailure::of(&error))? == 0 {
+            return Err(ConnectionFailure::new(Cause::Closed, "the server closed a new connection"));
         }
     }
 }

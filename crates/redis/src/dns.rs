@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use tokio::net::lookup_host;
 
-use crate::single_flight::Single;
+use crate::single_flight::SingleFlight;
 
 type Asking = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
 /// Looks up one name, with at most one lookup under way.
 pub struct Lookup {
     ask: Box<dyn Fn() -> Asking + Send + Sync>,
-    under_way: Single<Result<Arc<[SocketAddr]>, Arc<str>>>,
+    under_way: SingleFlight<Result<Arc<[SocketAddr]>, Arc<str>>>,
 }
 
 impl Lookup {
@@ -34,7 +34,7 @@ impl Lookup {
 
     /// A lookup by something else, for tests.
     pub fn by(ask: impl Fn() -> Asking + Send + Sync + 'static) -> Self {
-        Self { ask: Box::new(ask), under_way: Single::new() }
+        Self { ask: Box::new(ask), under_way: SingleFlight::new() }
     }
 
     /// The host's addresses. Each call asks again, because the name may have other addresses by now; but while a lookup is under

@@ -16,10 +16,10 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::connect::Stream;
-use crate::failed::Failed;
-use crate::reply_waiters::Group;
-use crate::resp::{self, Form};
-use crate::send_queue::{Pipe, Taken};
+use crate::failed::ConnectionFailure;
+use crate::reply_waiters::ReplyWaiters;
+use crate::resp::{self, ScriptForm};
+use crate::send_queue::{SendQueue, TakenCalls};
 use crate::{Call, Cause, Script};
 
 /// How many bytes are gathered for one write. Calls beyond it stay in the queue, from which they can be taken back.
@@ -35,7 +35,7 @@ const ANSWERS_AT_A_TIME: usize = 16;
 
 /// Runs one connection until it ends. Then every call on it has ended, each knowing whether it may have been sent.
 pub(crate) struct Driver {
-    pipe: Arc<Pipe>,
+    pipe: Arc<SendQueue>,
     stream: Stream,
     /// What is to be written, and how much of it has been.
     output: Vec<u8>,
@@ -44,7 +44,7 @@ pub(crate) struct Driver {
     taken: u64,
     written: u64,
     /// Calls that were taken, in the order of their answers, with the count of bytes taken up to their end.
-    awaiting: VecDeque<(u64, Group)>,
+    awaiting: VecDeque<(u64, ReplyWaiters)>,
     /// The scripts for several calls whose text was sent on this connection: there are as many as kinds of limits.
     known: Vec<&'static Script>,
     /// Calls go one by one, because the server is a node of a cluster.
@@ -52,13 +52,13 @@ pub(crate) struct Driver {
     /// What was read and is not yet a whole frame.
     input: Vec<u8>,
     scratch: Box<[u8]>,
-    silence: Silence,
+    silence: SilenceTimer,
     /// Why it ends, for those who are still waiting.
     end: Cause,
 }
 
 /// How long the server has said nothing, while it owes an answer and while it does not.
-struct Silence {
+struct SilenceTimer {
     /// How long it may owe an answer.
     max: Duration,
     /// After so long without a word it is asked for one.
@@ -72,7 +72,7 @@ struct Silence {
 
 /// How a driver bounds the silence of a server.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct SilenceBounds {
     /// How long the server may owe an answer and say nothing.
     pub(crate) stall: Duration,
     /// A server that owes nothing and says nothing for so long is asked with a `PING`.
@@ -80,8 +80,8 @@ pub(crate) struct Patience {
 }
 
 impl Driver {
-    pub(crate) fn new(pipe: Arc<Pipe>, stream: Stream, patience: Patience) -> Self {
-        let Patience { stall, ping_after } = patience;
+    pub(crate) fn new(pipe: Arc<SendQueue>, stream: Stream, patience: SilenceBounds) -> Self {
+        let SilenceBounds { stall, ping_after } = patience;
         let timer = Box::pin(sleep(stall));
         Self {
             pipe,
@@ -95,7 +95,7 @@ impl Driver {
             alone: false,
             input: Vec::new(),
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
-            silence: Silence { max: stall, ping_after, since: None, heard: Instant::now(), timer },
+            silence: SilenceTimer { max: stall, ping_after, since: None, heard: Instant::now(), timer },
             end: Cause::Closed,
         }
     }
@@ -107,11 +107,11 @@ impl Driver {
     }
 
     /// All that can be done now.
-    fn step(&mut self, cx: &mut Context<'_>) -> Result<(), Failed> {
+    fn step(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionFailure> {
         self.read(cx)?;
         self.write(cx)?;
         if self.awaiting.is_empty() && !self.pipe.is_open() {
-            return Err(Failed::new(Cause::Closed, "the connection was abandoned"));
+            return Err(ConnectionFailure::new(Cause::Closed, "the connection was abandoned"));
         }
         if self.silence.watch(cx, !self.awaiting.is_empty())? {
             self.ping();
@@ -126,17 +126,17 @@ impl Driver {
         let before = self.output.len();
         self.output.extend_from_slice(&resp::command(&["PING"]));
         self.taken += (self.output.len() - before) as u64;
-        self.awaiting.push_back((self.taken, Group::Ping));
+        self.awaiting.push_back((self.taken, ReplyWaiters::Ping));
     }
 
-    fn read(&mut self, cx: &mut Context<'_>) -> Result<(), Failed> {
+    fn read(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionFailure> {
         while !self.hear()? {
             let mut buffer = ReadBuf::new(&mut self.scratch);
             match Pin::new(&mut self.stream).poll_read(cx, &mut buffer) {
                 Poll::Pending => return Ok(()),
-                Poll::Ready(Err(error)) => return Err(Failed::of(&error)),
+                Poll::Ready(Err(error)) => return Err(ConnectionFailure::of(&error)),
                 Poll::Ready(Ok(())) if buffer.filled().is_empty() => {
-                    return Err(Failed::new(Cause::Closed, "the server closed the connection"));
+                    return Err(ConnectionFailure::new(Cause::Closed, "the server closed the connection"));
                 }
                 Poll::Ready(Ok(())) => self.input.extend_from_slice(buffer.filled()),
             }
@@ -147,8 +147,8 @@ impl Driver {
     }
 
     /// Gives whole frames to the calls that they answer. Returns whether there may be more.
-    fn hear(&mut self) -> Result<bool, Failed> {
-        let garbled = |why| Failed::new(Cause::Garbled, why);
+    fn hear(&mut self) -> Result<bool, ConnectionFailure> {
+        let garbled = |why| ConnectionFailure::new(Cause::Garbled, why);
         let (mut at, mut heard) = (0, 0);
         while heard < ANSWERS_AT_A_TIME {
             let rest = self.input.get(at..).unwrap_or_default();
@@ -159,7 +159,7 @@ impl Driver {
             }
             let (_, group) = self.awaiting.pop_front().ok_or_else(|| garbled("an unexpected reply"))?;
             if let Some(line) = group.unwelcome(&frame) {
-                return Err(Failed::new(Cause::of_line(line), line));
+                return Err(ConnectionFailure::new(Cause::of_line(line), line));
             }
             if let Some(unknown) = group.unknown_script(&frame) {
                 // Each of its callers sends its own call again, alone.
@@ -174,18 +174,20 @@ impl Driver {
         Ok(heard >= ANSWERS_AT_A_TIME)
     }
 
-    fn write(&mut self, cx: &mut Context<'_>) -> Result<(), Failed> {
+    fn write(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionFailure> {
         loop {
             self.gather(cx);
             while let Some(rest) = self.output.get(self.output_at..).filter(|rest| !rest.is_empty()) {
                 match Pin::new(&mut self.stream).poll_write(cx, rest) {
                     Poll::Pending => return Ok(()),
-                    Poll::Ready(Ok(0)) => return Err(Failed::of(&io::ErrorKind::WriteZero.into())),
+                    Poll::Ready(Ok(0)) => {
+                        return Err(ConnectionFailure::of(&io::ErrorKind::WriteZero.into()));
+                    }
                     Poll::Ready(Ok(count)) => {
                         self.output_at += count;
                         self.written += count as u64;
                     }
-                    Poll::Ready(Err(error)) => return Err(Failed::of(&error)),
+                    Poll::Ready(Err(error)) => return Err(ConnectionFailure::of(&error)),
                 }
             }
             let more = self.output.len() >= WRITE_BYTES;
@@ -196,7 +198,7 @@ impl Driver {
             }
         }
         match Pin::new(&mut self.stream).poll_flush(cx) {
-            Poll::Ready(Err(error)) => Err(Failed::of(&error)),
+            Poll::Ready(Err(error)) => Err(ConnectionFailure::of(&error)),
             Poll::Ready(Ok(())) | Poll::Pending => Ok(()),
         }
     }
@@ -210,18 +212,18 @@ impl Driver {
     }
 
     /// Adds calls to what is to be written: as one, if they can be.
-    fn put(&mut self, Taken { calls, form, outputs }: Taken) {
+    fn put(&mut self, TakenCalls { calls, form, outputs }: TakenCalls) {
         if let Some(call) = Call::together(&calls).filter(|_| !self.alone) {
             let form = self.form_of(call.script);
-            self.put_one(&call, form, Group::Many { outputs, script: call.script });
+            self.put_one(&call, form, ReplyWaiters::Many { outputs, script: call.script });
             return;
         }
         for (call, output) in calls.iter().zip(outputs) {
-            self.put_one(call, form, Group::One(output));
+            self.put_one(call, form, ReplyWaiters::One(output));
         }
     }
 
-    fn put_one(&mut self, call: &Call, form: Form, group: Group) {
+    fn put_one(&mut self, call: &Call, form: ScriptForm, group: ReplyWaiters) {
         let before = self.output.len();
         resp::pack(&mut self.output, call, form);
         self.taken += (self.output.len() - before) as u64;
@@ -230,12 +232,12 @@ impl Driver {
 
     /// How a script for several calls is named. The first time it is brought: nobody asks for it alone, so that nobody would
     /// bring it otherwise.
-    fn form_of(&mut self, script: &'static Script) -> Form {
+    fn form_of(&mut self, script: &'static Script) -> ScriptForm {
         if self.known.iter().any(|known| std::ptr::eq(*known, script)) {
-            return Form::Digest;
+            return ScriptForm::Digest;
         }
         self.known.push(script);
-        Form::Text
+        ScriptForm::Text
     }
 }
 
@@ -248,7 +250,7 @@ fn yielded(cx: &mut Context<'_>) {
     let _pending = pin!(yield_now()).poll(cx);
 }
 
-impl Silence {
+impl SilenceTimer {
     fn hears(&mut self) {
         let now = Instant::now();
         (self.since, self.heard) = (Some(now), now);
@@ -256,7 +258,7 @@ impl Silence {
 
     /// Whether a word is to be asked for, because nothing is owed and nothing was heard for long. Fails when the server owes an answer
     /// and has said nothing for too long.
-    fn watch(&mut self, cx: &mut Context<'_>, owes: bool) -> Result<bool, Failed> {
+    fn watch(&mut self, cx: &mut Context<'_>, owes: bool) -> Result<bool, ConnectionFailure> {
         let limit = if owes {
             *self.since.get_or_insert_with(Instant::now) + self.max
         } else {
@@ -270,7 +272,7 @@ impl Silence {
         while self.timer.as_mut().poll(cx).is_ready() {
             match (Instant::now() >= limit, owes) {
                 (true, true) => {
-                    return Err(Failed::new(Cause::Stalled, "the server stopped replying"));
+                    return Err(ConnectionFailure::new(Cause::Stalled, "the server stopped replying"));
                 }
                 (true, false) => return Ok(true),
                 (false, _) => self.timer.as_mut().reset(limit),
@@ -281,9 +283,9 @@ impl Silence {
 }
 
 impl Future for Driver {
-    type Output = Failed;
+    type Output = ConnectionFailure;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Failed> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<ConnectionFailure> {
         let this = self.get_mut();
         match this.step(cx) {
             Ok(()) => Poll::Pending,

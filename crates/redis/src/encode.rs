@@ -11,10 +11,10 @@ use tollgate_algorithms::{Limit, Micros, Mode, Quota, Receipt, Window};
 
 use crate::call::Argument;
 use crate::config_tag::marked;
-use crate::script::{Clock, Driver, FEW_MAX, Kind, Kinds, script};
+use crate::script::{Clock, Driver, FEW_MAX, Kind, KindSet, script};
 use crate::script_targets::Targets;
 use crate::state::numbered;
-use crate::{Ask, Call, Hit, KeyName, StateKind};
+use crate::{Call, Command, Hit, KeyName, StateKind};
 
 /// What the scripts call the verbs.
 const UP_TO: u8 = 1;
@@ -25,7 +25,7 @@ const REFUND: u8 = 3;
 const SHADOW: u8 = 1;
 const ASKED: u8 = 2;
 
-impl Ask<'_> {
+impl Command<'_> {
     /// The call that asks it, at the server's time.
     #[must_use]
     pub fn call(&self) -> Call {
@@ -71,7 +71,7 @@ impl Ask<'_> {
                 verb(clock, hit, (REFUND, 0), Some((&receipt, (*part).min(receipt.cost))))
             }
             Self::Reset(name) => Call {
-                script: script(Driver::Reset, Kinds::default(), clock),
+                script: script(Driver::Reset, KindSet::default(), clock),
                 // Whatever a process that counts the limit in another way has of it, too.
                 names: StateKind::ALL.iter().map(|kind| name.of(*kind)).collect(),
                 arguments: SmallVec::new(),
@@ -94,7 +94,7 @@ fn asked(hit: &Hit<'_>) -> u64 {
 
 fn one(driver: Driver, clock: Clock, hit: &Hit<'_>, arguments: SmallVec<[Argument; 4]>) -> Call {
     Call {
-        script: script(driver, Kinds::of([hit.limit]), clock),
+        script: script(driver, KindSet::of([hit.limit]), clock),
         names: hit.key().into_iter().collect(),
         arguments,
         writes: driver.writes(hit.cost),
@@ -135,7 +135,7 @@ fn few_keys(clock: Clock, hits: &[Hit<'_>], targets: &Targets<'_>) -> Call {
         let sum = on.fold(0, |sum: u64, hit| sum.saturating_add(hit.cost));
         argument.extend_from_slice(&limit(target.limit, sum.min(target.limit.capacity().saturating_add(1))));
     }
-    let kinds = Kinds::of(targets.iter().map(|target| target.limit));
+    let kinds = KindSet::of(targets.iter().map(|target| target.limit));
     let driver = Driver::Few(u8::try_from(names.len()).unwrap_or(FEW_MAX));
     let writes = driver.writes(hits.iter().fold(0, |sum: u64, hit| sum.saturating_add(hit.cost)));
     Call { script: script(driver, kinds, clock), names, arguments: smallvec![argument], writes }
@@ -157,7 +157,7 @@ fn batch(driver: Driver, clock: Clock, hits: &[Hit<'_>]) -> Call {
         names.push(key);
         arguments.push(hits_on(target.limit, hits.iter().filter(|hit| targets.place_of(hit) == Some(place))));
     }
-    let kinds = Kinds::of(targets.iter().map(|target| target.limit));
+    let kinds = KindSet::of(targets.iter().map(|target| target.limit));
     let writes = driver.writes(hits.iter().fold(0, |sum: u64, hit| sum.saturating_add(hit.cost)));
     Call { script: script(driver, kinds, clock), names, arguments, writes }
 }

@@ -11,7 +11,7 @@ use crate::{Cause, LinkError};
 
 /// Why there is no connection, or none any more.
 #[derive(Clone, Debug)]
-pub(crate) struct Failed {
+pub(crate) struct ConnectionFailure {
     pub(crate) cause: Cause,
     pub(crate) message: String,
 }
@@ -28,7 +28,7 @@ const NOT_ACCEPTED: [AlertDescription; 8] = [
     AlertDescription::DecryptError,
 ];
 
-impl Failed {
+impl ConnectionFailure {
     pub(crate) fn new(cause: Cause, message: &str) -> Self {
         Self { cause, message: message.to_owned() }
     }
@@ -110,10 +110,10 @@ impl Failed {
     }
 }
 
-impl fmt::Display for Failed {
+impl fmt::Display for ConnectionFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl Error for Failed {}
+impl Error for ConnectionFailure {}

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::{Cause, LinkError, Standing, recent};
+use crate::{BreakerState, Cause, LinkError, recent};
 
 /// The health of a link at one moment.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Health {
     /// Why there is no connection, if there is none.
     pub trouble: Option<LinkError>,
     /// The state of the circuit breaker.
-    pub breaker: Standing,
+    pub breaker: BreakerState,
     /// Number of calls in flight, including those whose callers have been cancelled.
     pub in_flight: usize,
     /// Number of successful calls.
@@ -45,20 +45,20 @@ impl Health {
 /// Counts that all callers share.
 #[derive(Debug)]
 pub(crate) struct Counts {
-    calls: Tally,
-    connections: Tally,
+    calls: CauseCounts,
+    connections: CauseCounts,
 }
 
 /// How often something went well, and how often not, by cause.
 #[derive(Debug)]
-struct Tally {
+struct CauseCounts {
     well: AtomicU64,
     failed: [AtomicU64; Cause::COUNT],
 }
 
 impl Counts {
     pub(crate) const fn new() -> Self {
-        Self { calls: Tally::new(), connections: Tally::new() }
+        Self { calls: CauseCounts::new(), connections: CauseCounts::new() }
     }
 
     /// A call has ended.
@@ -82,7 +82,7 @@ impl Counts {
     }
 }
 
-impl Tally {
+impl CauseCounts {
     const fn new() -> Self {
         Self { well: AtomicU64::new(0), failed: [const { AtomicU64::new(0) }; Cause::COUNT] }
     }

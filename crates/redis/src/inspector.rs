@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use crate::connect::{Connector, Stream};
-use crate::failed::Failed;
+use crate::failed::ConnectionFailure;
 use crate::resp::{self, Frame};
 use crate::{Address, Cause, LinkError, OpenError, Settings, Value};
 
@@ -32,7 +32,7 @@ pub struct Inspector {
 
 /// The reply to a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Told {
+pub enum QueryReply {
     /// A simple or bulk string. Bytes that are not UTF-8 are replaced.
     Text(String),
     /// An integer.
@@ -46,7 +46,7 @@ pub enum Told {
 /// Why an inspector could not connect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum NotInspected {
+pub enum InspectError {
     /// The settings are invalid. No connection was attempted.
     Settings(OpenError),
     /// The server is unreachable or denied access.
@@ -57,13 +57,13 @@ impl Inspector {
     /// Connects within [`Settings::connect_timeout`]: DNS, socket, TLS, password, database, handshake.
     ///
     /// # Errors
-    /// See [`NotInspected`].
-    pub async fn connect(address: &Address, settings: &Settings) -> Result<Self, NotInspected> {
+    /// See [`InspectError`].
+    pub async fn connect(address: &Address, settings: &Settings) -> Result<Self, InspectError> {
         let checked = settings.check().map_err(OpenError::Setting);
-        checked.map_err(NotInspected::Settings)?;
-        let connector = Connector::new(address.clone(), settings).map_err(NotInspected::Settings)?;
+        checked.map_err(InspectError::Settings)?;
+        let connector = Connector::new(address.clone(), settings).map_err(InspectError::Settings)?;
         let stream =
-            connector.connect().await.map_err(|failed| NotInspected::Unreachable(failed.unreachable()))?;
+            connector.connect().await.map_err(|failed| InspectError::Unreachable(failed.unreachable()))?;
         Ok(Self { stream, input: Vec::new(), ended: None })
     }
 
@@ -71,7 +71,7 @@ impl Inspector {
     ///
     /// # Errors
     /// If the server returns an error, or does not reply.
-    pub async fn ask(&mut self, words: &[&str]) -> Result<Told, LinkError> {
+    pub async fn ask(&mut self, words: &[&str]) -> Result<QueryReply, LinkError> {
         if let Some(error) = &self.ended {
             return Err(error.clone());
         }
@@ -86,8 +86,8 @@ impl Inspector {
         Err(ended)
     }
 
-    async fn exchange(&mut self, words: &[&str]) -> Result<Frame, Failed> {
-        let io = |error| Failed::of(&error);
+    async fn exchange(&mut self, words: &[&str]) -> Result<Frame, ConnectionFailure> {
+        let io = |error| ConnectionFailure::of(&error);
         self.stream.write_all(&resp::command(words)).await.map_err(io)?;
         self.stream.flush().await.map_err(io)?;
         loop {
@@ -97,27 +97,27 @@ impl Inspector {
                     return Ok(frame);
                 }
                 Ok(None) => {}
-                Err(garbled) => return Err(Failed::new(Cause::Garbled, garbled.0)),
+                Err(garbled) => return Err(ConnectionFailure::new(Cause::Garbled, garbled.0)),
             }
             if self.stream.read_buf(&mut self.input).await.map_err(io)? == 0 {
-                return Err(Failed::new(Cause::Closed, "the server closed the connection"));
+                return Err(ConnectionFailure::new(Cause::Closed, "the server closed the connection"));
             }
         }
     }
 }
 
 /// An answer without the client library's types, of which most never come over our protocol.
-fn told(value: Value) -> Told {
+fn told(value: Value) -> QueryReply {
     match value {
-        Value::Nil => Told::Nothing,
-        Value::Int(number) => Told::Number(number),
-        Value::BulkString(bytes) => Told::Text(String::from_utf8_lossy(&bytes).into_owned()),
-        Value::SimpleString(text) | Value::Error(text) => Told::Text(text),
-        Value::Array(values) => Told::List(values.into_iter().map(told).collect()),
+        Value::Nil => QueryReply::Nothing,
+        Value::Int(number) => QueryReply::Number(number),
+        Value::BulkString(bytes) => QueryReply::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        Value::SimpleString(text) | Value::Error(text) => QueryReply::Text(text),
+        Value::Array(values) => QueryReply::List(values.into_iter().map(told).collect()),
     }
 }
 
-impl Told {
+impl QueryReply {
     /// The text, if this is a string.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
@@ -153,7 +153,7 @@ impl fmt::Debug for Inspector {
     }
 }
 
-impl fmt::Display for NotInspected {
+impl fmt::Display for InspectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Settings(error) => write!(f, "{error}"),
@@ -162,7 +162,7 @@ impl fmt::Display for NotInspected {
     }
 }
 
-impl std::error::Error for NotInspected {}
+impl std::error::Error for InspectError {}
 
 #[cfg(test)]
 mod tests {
@@ -180,7 +180,7 @@ mod tests {
         let parts: Vec<_> = told.list().iter().map(|part| (part.text(), part.number())).collect();
         let expected = [(Some("OK"), None), (None, Some(-7)), (None, None), (Some("12\u{fffd}"), None)];
         assert_eq!(parts, expected);
-        assert_eq!(Told::Text("12".into()).number(), Some(12), "numbers are often sent as text");
-        assert_eq!((told.text(), told.number(), Told::Nothing.list()), (None, None, &[][..]));
+        assert_eq!(QueryReply::Text("12".into()).number(), Some(12), "numbers are often sent as text");
+        assert_eq!((told.text(), told.number(), QueryReply::Nothing.list()), (None, None, &[][..]));
     }
 }

@@ -1,16 +1,16 @@
 //! Tollgate's state in Redis or Valkey: at most one script call per decision, with the same results as in memory.
 //!
-//! [`Naming`] creates key names. [`Ask`] is a command to the store, and its [`Call`] is what the server gets:
+//! [`Naming`] creates key names. [`Command`] is a command to the store, and its [`Call`] is what the server gets:
 //! a script, keys and arguments. [`Reply::read`] decodes the reply into decisions. [`Link`] carries
 //! calls to one server within a time budget. [`Store`] combines all of these.
 //!
 //! ```
 //! use tollgate_algorithms::{Limit, Micros, Mode};
-//! use tollgate_redis::{Ask, Hit, Naming, Reply, StateKind, Value};
+//! use tollgate_redis::{Command, Hit, Naming, Reply, StateKind, Value};
 //! let limit = Limit::token_bucket(5, 1, Micros::from_secs(10))?;
 //! let name = Naming::new(*b"sixteen secrets!").name("per client", b"ada");
 //! let hits = [Hit { limit: &limit, name: &name, cost: 2, mode: Mode::Enforced }];
-//! let ask = Ask::Charge(&hits);
+//! let ask = Command::Charge(&hits);
 //!
 //! let call = ask.call();
 //! assert!(call.names[..] == [name.of(StateKind::Debt)] && call.script.text.contains("'TIME'"));
@@ -72,17 +72,17 @@ mod warm_up;
 mod write_check;
 
 pub use address::{Address, AddressError};
-pub use breaker::Standing;
+pub use breaker::BreakerState;
 pub use call::{Argument, Call, Script, Writes};
 pub use cause::Cause;
 pub use coalesce::TOGETHER_MAX;
-pub use command::{Ask, Hit};
-pub use config_tag::{Era, STEP};
+pub use command::{Command, Hit};
+pub use config_tag::{ConfigTag, STEP};
 pub use dns::Lookup;
 pub use error::StoreError;
 pub use exchange::{EXCHANGES_MAX, Exchange, ExchangeReply, ledger_of, ledger_value};
 pub use health::Health;
-pub use inspector::{Inspector, NotInspected, QUESTION_TIME_MAX, Told};
+pub use inspector::{InspectError, Inspector, QUESTION_TIME_MAX, QueryReply};
 pub use link::{Link, OpenError};
 pub use link_error::{LinkError, MESSAGE_BYTES_MAX};
 pub use name::{KeyName, LAYOUT, Name, Naming};
@@ -92,5 +92,5 @@ pub use reply::Reply;
 pub use reserve::{SlotAsk, SlotReply, slots_value};
 pub use settings::{CONNECTIONS_MAX, IN_FLIGHT_MAX, Identity, Roots, Settings, TIME_MAX, TIME_MIN};
 pub use state_kind::StateKind;
-pub use store::{Charged, Store};
+pub use store::{ChargeResult, Store};
 pub use value::Value;

@@ -16,10 +16,10 @@ use tollgate_algorithms::Limit;
 use crate::breaker::Breaker;
 use crate::connect::Connector;
 use crate::health::Counts;
-use crate::link_state::Up;
+use crate::link_state::LinkState;
 use crate::recent::Recent;
-use crate::reconnect::{Lane, State, keep, seed};
-use crate::shared::Shared;
+use crate::reconnect::{ConnectionSlot, State, keep, seed};
+use crate::shared::LinkInner;
 use crate::shared_breaker::SharedBreaker;
 use crate::warm_up::WarmUp;
 use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, StateKind, Value, Writes};
@@ -69,7 +69,7 @@ pub struct Link(Arc<Owner>);
 
 /// Stops the tasks when the last link goes.
 struct Owner {
-    shared: Arc<Shared>,
+    shared: Arc<LinkInner>,
     tasks: Vec<AbortHandle>,
 }
 
@@ -106,16 +106,16 @@ impl Link {
         settings.check().map_err(OpenError::Setting)?;
         let settings = Settings { stall_timeout: settings.patience(), ..settings };
         let connector = Connector::new(address, &settings)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(LinkInner {
             connector,
-            lanes: (0..settings.connections).map(|_| Lane::new()).collect(),
+            lanes: (0..settings.connections).map(|_| ConnectionSlot::new()).collect(),
             breaker: SharedBreaker::new(Breaker::new(&settings, seed())),
             counts: Counts::new(),
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             turn: AtomicUsize::new(0),
             recent: Recent::default(),
             warm_up: WarmUp::default(),
-            up: Up::new(),
+            up: LinkState::new(),
             changed: Notify::new(),
             settings,
         });
@@ -184,7 +184,7 @@ impl Link {
 }
 
 /// Asks the server when nobody else does, so that an open breaker closes without traffic too.
-async fn probe(shared: Arc<Shared>) {
+async fn probe(shared: Arc<LinkInner>) {
     let call = Call {
         script: &PROBE,
         names: smallvec![Naming::new([0; 16]).name("probe", b"").of(StateKind::Debt)],

@@ -6,9 +6,9 @@ use tokio::time::Instant;
 
 /// Whether any lane is up, and since when that is so.
 #[derive(Debug)]
-pub(crate) struct Up(Mutex<(bool, Instant)>);
+pub(crate) struct LinkState(Mutex<(bool, Instant)>);
 
-impl Up {
+impl LinkState {
     /// Nothing is up yet.
     pub(crate) fn new() -> Self {
         Self(Mutex::new((false, Instant::now())))
@@ -40,7 +40,7 @@ mod tests {
     /// One thread has looked and not written yet, when another changes the state and looks. Whoever writes last must have looked last.
     #[test]
     fn a_look_that_was_overtaken_does_not_stay() {
-        let (up, state) = (Up::new(), AtomicBool::new(true));
+        let (up, state) = (LinkState::new(), AtomicBool::new(true));
         let (has_looked, looked) = mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {

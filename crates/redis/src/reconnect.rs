@@ -7,27 +7,27 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::backoff::Backoff;
 use crate::connect::Stream;
-use crate::driver::{Driver, Patience};
-use crate::failed::Failed;
-use crate::send_queue::Pipe;
-use crate::shared::Shared;
+use crate::driver::{Driver, SilenceBounds};
+use crate::failed::ConnectionFailure;
+use crate::send_queue::SendQueue;
+use crate::shared::LinkInner;
 use crate::{LinkError, Script};
 
-/// One connection's place. Whoever changes what is in it says so by [`Shared::moved`].
+/// One connection's place. Whoever changes what is in it says so by [`LinkInner::moved`].
 #[derive(Debug)]
-pub(crate) struct Lane(RwLock<State>);
+pub(crate) struct ConnectionSlot(RwLock<State>);
 
 #[derive(Clone, Debug)]
 pub(crate) enum State {
     /// The first try is under way: calls wait for it, within their budgets.
     Connecting,
     /// Calls go here.
-    Up(Arc<Pipe>),
+    Up(Arc<SendQueue>),
     /// The last try failed: calls end at once.
     Down(LinkError),
 }
 
-impl Lane {
+impl ConnectionSlot {
     pub(crate) fn new() -> Self {
         Self(RwLock::new(State::Connecting))
     }
@@ -41,7 +41,7 @@ impl Lane {
     }
 
     /// Leaves a connection, if it is still the one in this lane.
-    pub(crate) fn leave(&self, pipe: &Arc<Pipe>, state: State) {
+    pub(crate) fn leave(&self, pipe: &Arc<SendQueue>, state: State) {
         let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if matches!(&*current, State::Up(current) if Arc::ptr_eq(current, pipe)) {
             *current = state;
@@ -50,7 +50,7 @@ impl Lane {
 }
 
 /// Runs until it is aborted. One connection at a time, and one try at a time.
-pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
+pub(crate) async fn keep(shared: Arc<LinkInner>, at: usize) {
     let settings = &shared.settings;
     let mut backoff = Backoff::new(settings.backoff_min, settings.backoff_max, seed());
     let Some(lane) = shared.lanes.get(at) else { return };
@@ -67,8 +67,9 @@ pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
                 wait = wait.saturating_sub(began.elapsed()).max(settings.backoff_min / 2);
             }
             Ok((stream, known)) => {
-                let pipe = Arc::new(Pipe::new());
-                let patience = Patience { stall: settings.stall_timeout, ping_after: settings.ping_after };
+                let pipe = Arc::new(SendQueue::new());
+                let patience =
+                    SilenceBounds { stall: settings.stall_timeout, ping_after: settings.ping_after };
                 let driver = Driver::new(Arc::clone(&pipe), stream, patience).knowing(known);
                 lane.set(State::Up(Arc::clone(&pipe)));
                 shared.moved();
@@ -93,11 +94,11 @@ pub(crate) async fn keep(shared: Arc<Shared>, at: usize) {
 }
 
 /// A new connection on which the scripts have run that will be needed, and those for several calls that its server knows.
-async fn warm(shared: &Shared) -> Result<(Stream, Vec<&'static Script>), Failed> {
+async fn warm(shared: &LinkInner) -> Result<(Stream, Vec<&'static Script>), ConnectionFailure> {
     let mut stream = shared.connector.connect().await?;
     let limit = shared.settings.connect_timeout;
     let known = timeout(limit, shared.warm_up.run(&mut stream, &shared.recent)).await;
-    Ok((stream, known.unwrap_or_else(|_| Err(Failed::late(limit)))?))
+    Ok((stream, known.unwrap_or_else(|_| Err(ConnectionFailure::late(limit)))?))
 }
 
 /// Another one each time, so that no two processes wait alike.

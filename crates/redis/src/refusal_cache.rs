@@ -25,12 +25,12 @@ use tollgate_algorithms::{Decision, Limit};
 
 use crate::{Hit, Name};
 
-pub(crate) use clock_bounds::When;
-use entry::Entry;
-pub(crate) use entry::Learned;
-pub(crate) use in_flight::OnItsWay;
-use key::{Charge, Key};
-pub(crate) use turns::{Asking, Turn};
+pub(crate) use clock_bounds::ClockBounds;
+use entry::CachedRefusal;
+pub(crate) use entry::ObservedKey;
+pub(crate) use in_flight::InFlightCharge;
+use key::{CachedKey, Charge};
+pub(crate) use turns::{InFlightQuery, Turn};
 
 /// How long a refusal is remembered at most. A key that is given more room in a way that nobody here can know of (another
 /// process resets it, raises its limit, or charges it under other numbers; the server's clock is set forward; its data are lost) may be
@@ -48,8 +48,8 @@ const PASSING: usize = 2;
 
 /// Refusals of many keys.
 #[derive(Debug)]
-pub(crate) struct Remembered {
-    sets: Box<[Mutex<Set>]>,
+pub(crate) struct RefusalCache {
+    sets: Box<[Mutex<CacheSet>]>,
     /// Something is asked that is to be remembered: until then nothing is kept, and nobody takes a lock.
     is_used: AtomicBool,
     told: AtomicU64,
@@ -59,8 +59,8 @@ pub(crate) struct Remembered {
 
 /// Some of the keys.
 #[derive(Debug, Default)]
-struct Set {
-    keys: Vec<Key>,
+struct CacheSet {
+    keys: Vec<CachedKey>,
     /// Keys that were charged lately, and of which nothing else is known. The last comes last.
     passing: Vec<(Name, Charge)>,
     /// When one of either was forgotten last: what was asked before that may be from before it was reset, or charged.
@@ -69,18 +69,18 @@ struct Set {
 
 /// What is to be done about a hit.
 #[derive(Debug)]
-pub(crate) enum Next<'a> {
+pub(crate) enum CacheAction<'a> {
     /// It is refused.
     Refuse,
     /// It was refused, and somebody asks whether it still is: wait.
-    Wait(Arc<Asking>),
+    Wait(Arc<InFlightQuery>),
     /// It was refused: ask, alone.
     AskAlone(Turn<'a>),
     /// Nothing is known, or nobody is worth waiting for: ask.
     Ask,
 }
 
-impl Remembered {
+impl RefusalCache {
     pub(crate) fn new(patience: Duration) -> Self {
         let sets = (0..SETS).map(|_| Mutex::default()).collect();
         Self { sets, is_used: AtomicBool::new(false), told: AtomicU64::new(0), patience }
@@ -106,23 +106,29 @@ impl Remembered {
     }
 
     /// What is to be done about a hit at this instant.
-    pub(crate) fn next(&self, hit: &Hit<'_>, now: Instant) -> Next<'_> {
+    pub(crate) fn next(&self, hit: &Hit<'_>, now: Instant) -> CacheAction<'_> {
         let mut set = self.set(hit.name);
-        let Some(entry) = set.key(hit.name).and_then(|key| key.entry_or_less(hit)) else { return Next::Ask };
+        let Some(entry) = set.key(hit.name).and_then(|key| key.entry_or_less(hit)) else {
+            return CacheAction::Ask;
+        };
         if entry.refuses(hit, now).is_some() {
-            return Next::Refuse;
+            return CacheAction::Refuse;
         }
         // What is refused to others says nothing of who had room. And who waited for a server as slow as it was last time would have too
         // little time left to ask it.
         if !entry.was_full_for(hit) || entry.when.took() > self.patience {
-            return Next::Ask;
+            return CacheAction::Ask;
         }
         if let Some(asking) = &entry.asking {
-            return if asking.is_awaited(now) { Next::Wait(Arc::clone(asking)) } else { Next::Ask };
+            return if asking.is_awaited(now) {
+                CacheAction::Wait(Arc::clone(asking))
+            } else {
+                CacheAction::Ask
+            };
         }
-        let asking = Arc::new(Asking::new(now + self.patience));
+        let asking = Arc::new(InFlightQuery::new(now + self.patience));
         entry.asking = Some(Arc::clone(&asking));
-        Next::AskAlone(Turn::new(self, *hit.name, asking))
+        CacheAction::AskAlone(Turn::new(self, *hit.name, asking))
     }
 
     /// Something will be asked that is to be learned: said before it is.
@@ -133,12 +139,12 @@ impl Remembered {
     }
 
     /// Keeps what an answer says, and when the server decided it.
-    pub(crate) fn learn(&self, hit: &Hit<'_>, learned: Learned, when: &When) {
+    pub(crate) fn learn(&self, hit: &Hit<'_>, learned: ObservedKey, when: &ClockBounds) {
         self.set(hit.name).learn(hit, learned, when);
     }
 
     /// Something was charged of which nothing is kept: what others were told before does not hold for them any more.
-    pub(crate) fn charged(&self, hit: &Hit<'_>, when: &When) {
+    pub(crate) fn charged(&self, hit: &Hit<'_>, when: &ClockBounds) {
         if !self.is_used.load(Ordering::Relaxed) || *hit.limit == Limit::Unlimited {
             return;
         }
@@ -167,14 +173,15 @@ impl Remembered {
     }
 
     /// Nobody asks any more.
-    fn ended(&self, name: &Name, asking: &Arc<Asking>) {
+    fn ended(&self, name: &Name, asking: &Arc<InFlightQuery>) {
         let mut set = self.set(name);
         let entries = set.key(name).into_iter().flat_map(|key| &mut key.entries);
-        let is_this = |entry: &&mut Entry| entry.asking.as_ref().is_some_and(|of| Arc::ptr_eq(of, asking));
+        let is_this =
+            |entry: &&mut CachedRefusal| entry.asking.as_ref().is_some_and(|of| Arc::ptr_eq(of, asking));
         entries.filter(is_this).for_each(|entry| entry.asking = None);
     }
 
-    fn set(&self, name: &Name) -> MutexGuard<'_, Set> {
+    fn set(&self, name: &Name) -> MutexGuard<'_, CacheSet> {
         // A name ends in digits of a keyed hash.
         let digits = name.digits().rev().take(4);
         let hash = digits.fold(0_usize, |sum, digit| sum * 257 + usize::from(digit));
@@ -183,12 +190,12 @@ impl Remembered {
     }
 }
 
-impl Set {
-    fn key(&mut self, name: &Name) -> Option<&mut Key> {
+impl CacheSet {
+    fn key(&mut self, name: &Name) -> Option<&mut CachedKey> {
         self.keys.iter_mut().find(|key| key.name == *name)
     }
 
-    fn learn(&mut self, hit: &Hit<'_>, learned: Learned, when: &When) {
+    fn learn(&mut self, hit: &Hit<'_>, learned: ObservedKey, when: &ClockBounds) {
         let is_outdated = self.forgot.is_some_and(|forgot| when.asked <= forgot);
         let Some(at) = self.keys.iter().position(|key| key.name == *hit.name) else {
             return self.learn_new(hit, learned, when, is_outdated);
@@ -205,7 +212,7 @@ impl Set {
     }
 
     /// The same of a key of which nothing was known but, maybe, when it was charged.
-    fn learn_new(&mut self, hit: &Hit<'_>, learned: Learned, when: &When, is_outdated: bool) {
+    fn learn_new(&mut self, hit: &Hit<'_>, learned: ObservedKey, when: &ClockBounds, is_outdated: bool) {
         let charge = learned.charged.then(|| Charge::new(hit.limit, *when));
         let passed = self.passing.iter().position(|(name, _)| name == hit.name);
         let before = passed.and_then(|at| self.passing.get(at)).map(|(_, charge)| *charge);
@@ -219,11 +226,12 @@ impl Set {
         }
         passed.map(|at| self.passing.remove(at));
         if self.keys.len() >= WAYS {
-            let answered = |at: &usize| self.keys.get(*at).and_then(Key::newest).map(|when| when.answered);
+            let answered =
+                |at: &usize| self.keys.get(*at).and_then(CachedKey::newest).map(|when| when.answered);
             let oldest = (0..self.keys.len()).min_by_key(answered);
             oldest.into_iter().for_each(|at| self.drop(at));
         }
-        let mut key = Key::new(*hit.name, before);
+        let mut key = CachedKey::new(*hit.name, before);
         key.learn(hit, learned, when);
         self.keys.push(key);
     }

@@ -14,14 +14,14 @@ use tollgate_algorithms::{
     settle,
 };
 
-use batch::Told;
+use batch::BatchReplyForm;
 
 use crate::encode::{credible, few};
 use crate::script_targets::{Target, Targets};
 use crate::state::{number, told};
-use crate::{Ask, Hit, KeyName, StateKind, StoreError, Value};
+use crate::{Command, Hit, KeyName, StateKind, StoreError, Value};
 
-/// The answer to an [`Ask`].
+/// The answer to an [`Command`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
     /// To all but a reset.
@@ -44,7 +44,7 @@ impl Reply {
     /// # Errors
     /// When a key holds something that is not ours, or when the answer is not what the core says: then there is no decision,
     /// though the script may have charged.
-    pub fn read(ask: &Ask<'_>, value: &Value) -> Result<Self, StoreError> {
+    pub fn read(ask: &Command<'_>, value: &Value) -> Result<Self, StoreError> {
         if let Value::Int(place) = value {
             return Err(foreign(ask, *place));
         }
@@ -59,8 +59,8 @@ impl Reply {
     /// What a refund gave back, in units of cost, according to the same answer that [`read`](Self::read) reads; nothing if it
     /// is none of a refund.
     #[must_use]
-    pub fn refunded(ask: &Ask<'_>, value: &Value) -> u64 {
-        let (Ask::Refund(hit, receipt, _), Value::BulkString(bytes)) = (ask, value) else { return 0 };
+    pub fn refunded(ask: &Command<'_>, value: &Value) -> u64 {
+        let (Command::Refund(hit, receipt, _), Value::BulkString(bytes)) = (ask, value) else { return 0 };
         if *hit.limit == Limit::Unlimited || receipt.limit != *hit.limit {
             return 0;
         }
@@ -69,7 +69,7 @@ impl Reply {
 }
 
 /// What the answer's bytes say of a refund under the receipt's own numbers.
-fn refunded(ask: &Ask<'_>, hit: &Hit<'_>, mut bytes: &[u8]) -> Option<u64> {
+fn refunded(ask: &Command<'_>, hit: &Hit<'_>, mut bytes: &[u8]) -> Option<u64> {
     let now = Micros::new(number::<7>(&mut bytes)? >> 1);
     let (how, _) = (number::<1>(&mut bytes)?, number::<7>(&mut bytes)?);
     let mut state = state_of(hit.limit, bytes).ok().filter(|_| how != VOID)?;
@@ -83,7 +83,7 @@ fn refunded(ask: &Ask<'_>, hit: &Hit<'_>, mut bytes: &[u8]) -> Option<u64> {
 const ANOTHER_KIND: i64 = 65_536;
 
 /// A key holds something that its script cannot read; the answer says which, by its place from -1 downwards.
-fn foreign(ask: &Ask<'_>, answer: i64) -> StoreError {
+fn foreign(ask: &Command<'_>, answer: i64) -> StoreError {
     let place = answer.saturating_neg().saturating_sub(1);
     let is_of_another_kind = place >= ANOTHER_KIND;
     let place = if is_of_another_kind { place.saturating_sub(ANOTHER_KIND) } else { place };
@@ -101,7 +101,7 @@ fn foreign(ask: &Ask<'_>, answer: i64) -> StoreError {
     }
 }
 
-impl Ask<'_> {
+impl Command<'_> {
     /// The keys, in the order in which they are sent.
     fn keys(&self) -> SmallVec<[KeyName; 4]> {
         match self {
@@ -125,21 +125,23 @@ type Read = Result<Reply, StoreError>;
 
 impl<'b> Answer<'b> {
     /// `None` if it is shorter than it must be.
-    fn read(ask: &Ask<'_>, mut bytes: &'b [u8]) -> Option<Read> {
+    fn read(ask: &Command<'_>, mut bytes: &'b [u8]) -> Option<Read> {
         let head = number::<7>(&mut bytes)?;
         let answer = Answer { now: Micros::new(head >> 1), granted: head & 1 == 1, rest: bytes };
         match ask {
-            Ask::Charge([hit]) if *hit.limit != Limit::Unlimited => Some(answer.charge(hit)),
-            Ask::Charge(hits) if few(hits).is_some() => answer.batch(hits, Told::Few),
-            Ask::Charge(hits) => answer.batch(hits, Told::Batch),
-            Ask::Peek(hits) => answer.batch(hits, Told::Peek),
-            Ask::UpTo(hit) | Ask::Settle(hit) if *hit.limit == Limit::Unlimited => answer.unlimited(ask, hit),
-            Ask::Refund(hit, ..) if *hit.limit == Limit::Unlimited => answer.unlimited(ask, hit),
-            Ask::Refund(hit, receipt, _) if receipt.limit != *hit.limit => {
-                answer.batch(&[Hit { cost: 0, ..*hit }], Told::Peek)
+            Command::Charge([hit]) if *hit.limit != Limit::Unlimited => Some(answer.charge(hit)),
+            Command::Charge(hits) if few(hits).is_some() => answer.batch(hits, BatchReplyForm::Few),
+            Command::Charge(hits) => answer.batch(hits, BatchReplyForm::Batch),
+            Command::Peek(hits) => answer.batch(hits, BatchReplyForm::Peek),
+            Command::UpTo(hit) | Command::Settle(hit) if *hit.limit == Limit::Unlimited => {
+                answer.unlimited(ask, hit)
             }
-            Ask::UpTo(hit) | Ask::Settle(hit) | Ask::Refund(hit, ..) => answer.verb(ask, hit),
-            Ask::Reset(_) => Some(Ok(Reply::Reset { was_there: answer.granted })),
+            Command::Refund(hit, ..) if *hit.limit == Limit::Unlimited => answer.unlimited(ask, hit),
+            Command::Refund(hit, receipt, _) if receipt.limit != *hit.limit => {
+                answer.batch(&[Hit { cost: 0, ..*hit }], BatchReplyForm::Peek)
+            }
+            Command::UpTo(hit) | Command::Settle(hit) | Command::Refund(hit, ..) => answer.verb(ask, hit),
+            Command::Reset(_) => Some(Ok(Reply::Reset { was_there: answer.granted })),
         }
     }
 
@@ -152,23 +154,23 @@ impl<'b> Answer<'b> {
         Ok(Reply::Decided { granted, decisions: [decision].into_iter().collect() })
     }
 
-    fn unlimited(&self, ask: &Ask<'_>, hit: &Hit<'_>) -> Option<Read> {
+    fn unlimited(&self, ask: &Command<'_>, hit: &Hit<'_>) -> Option<Read> {
         let (_, decision) = asked(ask, hit, None, self.now)?;
         Some(Ok(Reply::Decided { granted: true, decisions: [decision].into_iter().collect() }))
     }
 
-    fn verb(mut self, ask: &Ask<'_>, hit: &Hit<'_>) -> Option<Read> {
+    fn verb(mut self, ask: &Command<'_>, hit: &Hit<'_>) -> Option<Read> {
         let (how, charged) = (number::<1>(&mut self.rest)?, number::<7>(&mut self.rest)?);
         let state = match state_of(hit.limit, self.rest) {
             Ok(state) => state,
             Err(error) => return Some(Err(error)),
         };
         let (change, decision) = match (ask, how) {
-            (Ask::Settle(_), JOINED) => return Some(self.joined(hit, charged)),
-            (Ask::Refund(..), VOID) => (Change::Keep, decide(hit.limit, state.as_ref(), self.now, 0).1),
+            (Command::Settle(_), JOINED) => return Some(self.joined(hit, charged)),
+            (Command::Refund(..), VOID) => (Change::Keep, decide(hit.limit, state.as_ref(), self.now, 0).1),
             _ => asked(ask, hit, state.as_ref(), self.now)?,
         };
-        let is_alike = if matches!(ask, Ask::Refund(..)) {
+        let is_alike = if matches!(ask, Command::Refund(..)) {
             self.granted == (change != Change::Keep)
         } else {
             self.granted == decision.is_granted() && charged == decision.charged
@@ -196,12 +198,14 @@ const VOID: u64 = 1;
 const JOINED: u64 = 2;
 
 /// A verb of one key, as the core answers it.
-fn asked(ask: &Ask<'_>, hit: &Hit<'_>, state: Option<&State>, now: Micros) -> Option<(Change, Decision)> {
+fn asked(ask: &Command<'_>, hit: &Hit<'_>, state: Option<&State>, now: Micros) -> Option<(Change, Decision)> {
     match ask {
-        Ask::UpTo(_) => Some(decide_up_to(hit.limit, state, now, hit.cost)),
-        Ask::Settle(_) => Some(settle(hit.limit, state, now, hit.cost)),
-        Ask::Refund(_, receipt, part) => Some(refund_part(hit.limit, state, now, &credible(receipt), *part)),
-        Ask::Charge(_) | Ask::Peek(_) | Ask::Reset(_) => None,
+        Command::UpTo(_) => Some(decide_up_to(hit.limit, state, now, hit.cost)),
+        Command::Settle(_) => Some(settle(hit.limit, state, now, hit.cost)),
+        Command::Refund(_, receipt, part) => {
+            Some(refund_part(hit.limit, state, now, &credible(receipt), *part))
+        }
+        Command::Charge(_) | Command::Peek(_) | Command::Reset(_) => None,
     }
 }
 

@@ -2,20 +2,20 @@
 
 use smallvec::SmallVec;
 
-use crate::cause::Sign;
+use crate::cause::HealthSignal;
 use crate::connect::is_welcome;
 use crate::resp::Frame;
-use crate::send_queue::{Ended, Output};
+use crate::send_queue::{CallCompletion, CallOutcome};
 use crate::{Cause, Script, Value};
 
 /// Those whom one answer is for.
 #[derive(Debug)]
-pub(crate) enum Group {
+pub(crate) enum ReplyWaiters {
     /// It is the answer.
-    One(Output),
+    One(CallCompletion),
     /// It has an element for each, in this order; or is an error, which is for all.
     Many {
-        outputs: SmallVec<[Output; 1]>,
+        outputs: SmallVec<[CallCompletion; 1]>,
         /// The script that answers so.
         script: &'static Script,
     },
@@ -23,7 +23,7 @@ pub(crate) enum Group {
     Ping,
 }
 
-impl Group {
+impl ReplyWaiters {
     /// How many they are.
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -72,14 +72,18 @@ impl Group {
     /// are told of it.
     pub(crate) fn said(self, frame: Frame) {
         let mut is_counted = false;
-        let mut tell = |output: Output, frame: Frame| match frame {
-            Frame::Error(line) if Cause::of_line(&line).sign() == Sign::Failing => {
-                let ended = if is_counted { Ended::Echoed(line) } else { Ended::Said(Frame::Error(line)) };
+        let mut tell = |output: CallCompletion, frame: Frame| match frame {
+            Frame::Error(line) if Cause::of_line(&line).sign() == HealthSignal::Failing => {
+                let ended = if is_counted {
+                    CallOutcome::Echoed(line)
+                } else {
+                    CallOutcome::Said(Frame::Error(line))
+                };
                 // Who has gone counts nothing.
                 is_counted |= output.end(ended);
             }
             frame @ (Frame::Error(_) | Frame::Value(_)) => {
-                output.end(Ended::Said(frame));
+                output.end(CallOutcome::Said(frame));
             }
         };
         match (self, frame) {
@@ -99,12 +103,12 @@ impl Group {
     pub(crate) fn lost(self, cause: Cause, sent: bool) {
         match self {
             Self::One(output) => {
-                output.end(Ended::Lost { cause, sent });
+                output.end(CallOutcome::Lost { cause, sent });
             }
             Self::Ping => {}
             Self::Many { outputs, .. } => {
                 for output in outputs {
-                    output.end(Ended::Lost { cause, sent });
+                    output.end(CallOutcome::Lost { cause, sent });
                 }
             }
         }

@@ -14,7 +14,7 @@ const DEPTH_MAX: u32 = 8;
 
 /// How the script is named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
+pub(crate) enum ScriptForm {
     /// By its digest: `EVALSHA`. Others may go in the same call.
     Together,
     /// By its digest, and alone.
@@ -34,13 +34,13 @@ pub(crate) enum Frame {
 
 /// The bytes are not the protocol, or beyond a bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Garbled(pub(crate) &'static str);
+pub(crate) struct ProtocolError(pub(crate) &'static str);
 
 /// Adds the bytes of a call.
-pub(crate) fn pack(bytes: &mut Vec<u8>, call: &Call, form: Form) {
+pub(crate) fn pack(bytes: &mut Vec<u8>, call: &Call, form: ScriptForm) {
     let (verb, script) = match form {
-        Form::Together | Form::Digest => ("EVALSHA", &call.script.digest),
-        Form::Text => ("EVAL", &call.script.text),
+        ScriptForm::Together | ScriptForm::Digest => ("EVALSHA", &call.script.digest),
+        ScriptForm::Text => ("EVAL", &call.script.text),
     };
     head(bytes, b'*', 3 + call.names.len() + call.arguments.len());
     bulk(bytes, verb.as_bytes());
@@ -94,13 +94,15 @@ const fn digit(number: usize) -> u8 {
 }
 
 /// The first frame of the bytes and how many bytes it has; none if it is not all there yet.
-pub(crate) fn frame(bytes: &[u8]) -> Result<Option<(Frame, usize)>, Garbled> {
+pub(crate) fn frame(bytes: &[u8]) -> Result<Option<(Frame, usize)>, ProtocolError> {
     let mut reader = Reader { bytes, at: 0 };
     match reader.frame(0) {
         Ok(frame) => Ok(Some((frame, reader.at))),
-        Err(Stop::Incomplete) if bytes.len() > FRAME_BYTES_MAX => Err(Garbled("a reply of more than 1 MiB")),
-        Err(Stop::Incomplete) => Ok(None),
-        Err(Stop::Garbled(garbled)) => Err(garbled),
+        Err(ParseStop::Incomplete) if bytes.len() > FRAME_BYTES_MAX => {
+            Err(ProtocolError("a reply of more than 1 MiB"))
+        }
+        Err(ParseStop::Incomplete) => Ok(None),
+        Err(ParseStop::Garbled(garbled)) => Err(garbled),
     }
 }
 
@@ -109,21 +111,21 @@ struct Reader<'a> {
     at: usize,
 }
 
-enum Stop {
+enum ParseStop {
     Incomplete,
-    Garbled(Garbled),
+    Garbled(ProtocolError),
 }
 
-impl From<Garbled> for Stop {
-    fn from(garbled: Garbled) -> Self {
+impl From<ProtocolError> for ParseStop {
+    fn from(garbled: ProtocolError) -> Self {
         Self::Garbled(garbled)
     }
 }
 
 impl<'a> Reader<'a> {
-    fn frame(&mut self, depth: u32) -> Result<Frame, Stop> {
+    fn frame(&mut self, depth: u32) -> Result<Frame, ParseStop> {
         let line = self.line()?;
-        let (sign, rest) = line.split_first().ok_or(Garbled("an empty line"))?;
+        let (sign, rest) = line.split_first().ok_or(ProtocolError("an empty line"))?;
         let value = match sign {
             b'+' => Value::SimpleString(text(rest)),
             b':' => Value::Int(number(rest)?),
@@ -131,45 +133,45 @@ impl<'a> Reader<'a> {
             b'*' => self.array(number(rest)?, depth)?,
             b'-' if depth == 0 => return Ok(Frame::Error(text(rest))),
             b'-' => Value::Error(text(rest)),
-            _ => return Err(Garbled("an unknown type byte").into()),
+            _ => return Err(ProtocolError("an unknown type byte").into()),
         };
         Ok(Frame::Value(value))
     }
 
     /// The line that begins here, without its end.
-    fn line(&mut self) -> Result<&'a [u8], Stop> {
+    fn line(&mut self) -> Result<&'a [u8], ParseStop> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let length = rest.iter().position(|byte| *byte == b'\n').ok_or(Stop::Incomplete)?;
+        let length = rest.iter().position(|byte| *byte == b'\n').ok_or(ParseStop::Incomplete)?;
         self.at += length + 1;
         let line = rest.get(..length).unwrap_or_default();
-        Ok(line.strip_suffix(b"\r").ok_or(Garbled("an unterminated line"))?)
+        Ok(line.strip_suffix(b"\r").ok_or(ProtocolError("an unterminated line"))?)
     }
 
-    fn bulk(&mut self, length: i64) -> Result<Value, Stop> {
+    fn bulk(&mut self, length: i64) -> Result<Value, ParseStop> {
         if length == -1 {
             return Ok(Value::Nil);
         }
-        let length = usize::try_from(length).map_err(|_| Garbled("a negative length"))?;
+        let length = usize::try_from(length).map_err(|_| ProtocolError("a negative length"))?;
         if length > FRAME_BYTES_MAX {
-            return Err(Garbled("a string of more than 1 MiB").into());
+            return Err(ProtocolError("a string of more than 1 MiB").into());
         }
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let (string, rest) = rest.split_at_checked(length).ok_or(Stop::Incomplete)?;
-        let end = rest.get(..2).ok_or(Stop::Incomplete)?;
+        let (string, rest) = rest.split_at_checked(length).ok_or(ParseStop::Incomplete)?;
+        let end = rest.get(..2).ok_or(ParseStop::Incomplete)?;
         if end != b"\r\n" {
-            return Err(Garbled("a string longer than its declared length").into());
+            return Err(ProtocolError("a string longer than its declared length").into());
         }
         self.at += length + 2;
         Ok(Value::BulkString(string.to_vec()))
     }
 
-    fn array(&mut self, length: i64, depth: u32) -> Result<Value, Stop> {
+    fn array(&mut self, length: i64, depth: u32) -> Result<Value, ParseStop> {
         if length == -1 {
             return Ok(Value::Nil);
         }
-        let length = usize::try_from(length).map_err(|_| Garbled("a negative length"))?;
+        let length = usize::try_from(length).map_err(|_| ProtocolError("a negative length"))?;
         if length > FRAME_BYTES_MAX || depth >= DEPTH_MAX {
-            return Err(Garbled("an array that is too long or too deep").into());
+            return Err(ProtocolError("an array that is too long or too deep").into());
         }
         // What is announced is not believed: room is made for what can be there. The shortest value has four bytes.
         let room = self.bytes.len().saturating_sub(self.at) / 4;
@@ -177,7 +179,7 @@ impl<'a> Reader<'a> {
         for _ in 0..length {
             match self.frame(depth + 1)? {
                 Frame::Value(value) => values.push(value),
-                Frame::Error(_) => return Err(Garbled("an error inside a reply").into()),
+                Frame::Error(_) => return Err(ProtocolError("an error inside a reply").into()),
             }
         }
         Ok(Value::Array(values))
@@ -188,13 +190,13 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn number(bytes: &[u8]) -> Result<i64, Garbled> {
+fn number(bytes: &[u8]) -> Result<i64, ProtocolError> {
     // Nearly all of them have two digits.
     if let [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = bytes {
         return Ok(i64::from(tens - b'0') * 10 + i64::from(ones - b'0'));
     }
-    let digits = str::from_utf8(bytes).map_err(|_| Garbled("an invalid number"))?;
-    digits.parse().map_err(|_| Garbled("an invalid number"))
+    let digits = str::from_utf8(bytes).map_err(|_| ProtocolError("an invalid number"))?;
+    digits.parse().map_err(|_| ProtocolError("an invalid number"))
 }
 
 #[cfg(test)]

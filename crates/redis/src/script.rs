@@ -28,7 +28,7 @@ const KINDS: [Kind; 4] = [Kind::Debt, Kind::FixedWindow, Kind::SlidingWindow, Ki
 
 /// A set of kinds, as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Kinds(u8);
+pub(crate) struct KindSet(u8);
 
 /// What a script does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +81,7 @@ static SERVER: [OnceLock<Script>; SETS * DRIVERS] = [const { OnceLock::new() }; 
 static GIVEN: [OnceLock<Script>; SETS * DRIVERS] = [const { OnceLock::new() }; SETS * DRIVERS];
 
 /// The script for a driver and the kinds that the call is about.
-pub(crate) fn script(driver: Driver, kinds: Kinds, clock: Clock) -> &'static Script {
+pub(crate) fn script(driver: Driver, kinds: KindSet, clock: Clock) -> &'static Script {
     cell(driver, kinds, clock).get_or_init(|| {
         let text = Assembly { driver, kinds, clock }.text();
         let digest = digest(&text);
@@ -97,7 +97,7 @@ pub(crate) fn digest(text: &str) -> String {
 /// The script that answers several calls of this one; none if it is not one hit on one key.
 pub(crate) fn many(charge: &Script) -> Option<&'static Script> {
     for clock in CLOCKS {
-        for kinds in KINDS.map(|kind| Kinds(kind as u8)) {
+        for kinds in KINDS.map(|kind| KindSet(kind as u8)) {
             let made = cell(Driver::Charge, kinds, *clock).get();
             if made.is_some_and(|made| std::ptr::eq(made, charge)) {
                 return Some(script(Driver::Many, kinds, *clock));
@@ -107,7 +107,7 @@ pub(crate) fn many(charge: &Script) -> Option<&'static Script> {
     None
 }
 
-fn cell(driver: Driver, kinds: Kinds, clock: Clock) -> &'static OnceLock<Script> {
+fn cell(driver: Driver, kinds: KindSet, clock: Clock) -> &'static OnceLock<Script> {
     let place = driver.place() * SETS + usize::from(kinds.0);
     let scripts = match clock {
         Clock::Server => &SERVER,
@@ -148,7 +148,7 @@ impl Kind {
     }
 }
 
-impl Kinds {
+impl KindSet {
     pub(crate) fn of<'a>(limits: impl IntoIterator<Item = &'a Limit>) -> Self {
         let bits = limits.into_iter().filter_map(Limit::algorithm).map(|algorithm| Kind::of(algorithm) as u8);
         Self(bits.fold(0, |all, bit| all | bit))

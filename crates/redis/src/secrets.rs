@@ -9,8 +9,8 @@ use tokio::task::spawn_blocking;
 use tokio_rustls::TlsConnector;
 
 use crate::address::Place;
-use crate::failed::Failed;
-use crate::single_flight::Single;
+use crate::failed::ConnectionFailure;
+use crate::single_flight::SingleFlight;
 use crate::tls::Tls;
 use crate::{Address, Cause, OpenError, Settings, read_file};
 
@@ -18,14 +18,14 @@ use crate::{Address, Cause, OpenError, Settings, read_file};
 pub(crate) struct Secrets {
     sources: Arc<Sources>,
     /// What they are for good, if nothing is in files.
-    known: Option<Fresh>,
+    known: Option<LoadedSecrets>,
     /// A file may hang, as a host's name may: one look at them at a time.
-    reading: Single<Result<Fresh, Failed>>,
+    reading: SingleFlight<Result<LoadedSecrets, ConnectionFailure>>,
 }
 
 /// Secrets as they are at a moment.
 #[derive(Clone, Default)]
-pub(crate) struct Fresh {
+pub(crate) struct LoadedSecrets {
     /// The words after `AUTH`: the user, if one is named, and the password.
     pub(crate) credentials: Option<(Option<Arc<str>>, Arc<str>)>,
     pub(crate) tls: Option<(TlsConnector, ServerName<'static>)>,
@@ -57,23 +57,25 @@ impl Secrets {
         let sources = Sources { user: address.named_user().map(Arc::from), password, tls };
         let read = sources.read()?;
         let known = (!sources.are_in_files()).then_some(read);
-        Ok(Self { sources: Arc::new(sources), known, reading: Single::new() })
+        Ok(Self { sources: Arc::new(sources), known, reading: SingleFlight::new() })
     }
 
     /// What they are now. Files are read on a thread that may block.
-    pub(crate) async fn fresh(&self) -> Result<Fresh, Failed> {
+    pub(crate) async fn fresh(&self) -> Result<LoadedSecrets, ConnectionFailure> {
         if let Some(known) = &self.known {
             return Ok(known.clone());
         }
         let begin = || {
             let sources = Arc::clone(&self.sources);
             async {
-                let failed = |error: &dyn fmt::Display| Failed::new(Cause::File, &error.to_string());
+                let failed =
+                    |error: &dyn fmt::Display| ConnectionFailure::new(Cause::File, &error.to_string());
                 let read = spawn_blocking(move || sources.read()).await.map_err(|error| failed(&error))?;
                 read.map_err(|error| failed(&error))
             }
         };
-        let given_up = || Err(Failed::new(Cause::File, "the secret files were not read completely"));
+        let given_up =
+            || Err(ConnectionFailure::new(Cause::File, "the secret files were not read completely"));
         self.reading.join(begin).await.unwrap_or_else(given_up)
     }
 }
@@ -100,7 +102,7 @@ impl Sources {
         tls || matches!(self.password, Password::File(_))
     }
 
-    fn read(&self) -> Result<Fresh, OpenError> {
+    fn read(&self) -> Result<LoadedSecrets, OpenError> {
         let password = match &self.password {
             Password::None => None,
             Password::Known(password) => Some(Arc::clone(password)),
@@ -109,7 +111,7 @@ impl Sources {
         let credentials = password.map(|password| (self.user.clone(), password));
         let tls = self.tls.as_ref().map(|tls| Ok((tls.connector()?, tls.name.clone())));
         let tls = tls.transpose().map_err(OpenError::Tls)?;
-        Ok(Fresh { credentials, tls })
+        Ok(LoadedSecrets { credentials, tls })
     }
 }
 

@@ -8,7 +8,7 @@ use std::task::Waker;
 use smallvec::{SmallVec, smallvec};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::resp::{Form, Frame};
+use crate::resp::{Frame, ScriptForm};
 use crate::script::many;
 use crate::{Call, Cause, Script, TOGETHER_MAX};
 
@@ -17,8 +17,8 @@ use crate::{Call, Cause, Script, TOGETHER_MAX};
 /// A call is in the queue until the driver takes it to write it; from then on it may have reached the server. Both sides
 /// decide under one lock, so a caller that gives up knows for certain on which side of that line its call was.
 #[derive(Debug)]
-pub(crate) struct Pipe {
-    queue: Mutex<Queue>,
+pub(crate) struct SendQueue {
+    queue: Mutex<QueueState>,
     /// Whether it takes calls, to be seen without the lock. Only a hint: the queue decides.
     open: AtomicBool,
     /// Whether the server has answered a call on this connection. One that never did is followed by a longer wait.
@@ -29,9 +29,9 @@ pub(crate) struct Pipe {
 }
 
 #[derive(Debug)]
-struct Queue {
+struct QueueState {
     /// No more than may be in flight: each slot holds a permit.
-    slots: VecDeque<Slot>,
+    slots: VecDeque<QueueSlot>,
     /// The number of the first slot.
     first: u64,
     closed: bool,
@@ -42,44 +42,44 @@ struct Queue {
 }
 
 /// How a call's end goes to its caller, and its permit with it.
-type Sender = oneshot::Sender<(Ended, OwnedSemaphorePermit)>;
+type Sender = oneshot::Sender<(CallOutcome, OwnedSemaphorePermit)>;
 
 /// A place in the queue. It keeps its permit until the queue has moved past it, so that the queue stays bounded.
 #[derive(Debug)]
-struct Slot {
+struct QueueSlot {
     permit: OwnedSemaphorePermit,
     /// None if the caller has gone.
-    queued: Option<Queued>,
+    queued: Option<QueuedCall>,
 }
 
 /// A call that is not yet written.
 #[derive(Debug)]
-struct Queued {
+struct QueuedCall {
     call: Call,
-    form: Form,
+    form: ScriptForm,
     sender: Sender,
 }
 
 /// Calls that were taken from the queue: one, or several that can go together.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct TakenCalls {
     pub(crate) calls: SmallVec<[Call; 1]>,
     /// How each of them is to be sent, if it goes alone.
-    pub(crate) form: Form,
+    pub(crate) form: ScriptForm,
     /// Whom to tell, in the order of the calls.
-    pub(crate) outputs: SmallVec<[Output; 1]>,
+    pub(crate) outputs: SmallVec<[CallCompletion; 1]>,
 }
 
 /// Whom to tell how a call ended. As long as it exists the call is in flight.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub(crate) struct CallCompletion {
     sender: Sender,
     permit: OwnedSemaphorePermit,
 }
 
 /// How a call ended, as far as a connection knows.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum CallOutcome {
     /// The server said this.
     Said(Frame),
     /// The server said this error to several whose calls went together, and another of them counts it as a failure.
@@ -90,20 +90,21 @@ pub(crate) enum Ended {
 
 /// A call on its way, as its caller holds it. Dropped, the call is given up: if it is not written yet it never will be.
 #[derive(Debug)]
-pub(crate) struct Waiting<'a> {
-    pipe: &'a Pipe,
+pub(crate) struct PendingCall<'a> {
+    pipe: &'a SendQueue,
     number: u64,
-    receiver: oneshot::Receiver<(Ended, OwnedSemaphorePermit)>,
+    receiver: oneshot::Receiver<(CallOutcome, OwnedSemaphorePermit)>,
     over: bool,
 }
 
 /// The pipe takes no more calls; here is the permit back.
 #[derive(Debug)]
-pub(crate) struct Closed(pub(crate) OwnedSemaphorePermit);
+pub(crate) struct QueueClosed(pub(crate) OwnedSemaphorePermit);
 
-impl Pipe {
+impl SendQueue {
     pub(crate) fn new() -> Self {
-        let queue = Queue { slots: VecDeque::new(), first: 0, closed: false, waker: None, texts: Vec::new() };
+        let queue =
+            QueueState { slots: VecDeque::new(), first: 0, closed: false, waker: None, texts: Vec::new() };
         let [open, proved, disproved] = [true, false, false].map(AtomicBool::new);
         Self { queue: Mutex::new(queue), open, proved, disproved }
     }
@@ -112,37 +113,37 @@ impl Pipe {
     pub(crate) fn send(
         &self,
         call: &Call,
-        form: Form,
+        form: ScriptForm,
         permit: OwnedSemaphorePermit,
-    ) -> Result<Waiting<'_>, Closed> {
+    ) -> Result<PendingCall<'_>, QueueClosed> {
         let call = call.clone();
         let mut queue = self.lock();
         if queue.closed {
-            return Err(Closed(permit));
+            return Err(QueueClosed(permit));
         }
         let number = queue.first + queue.slots.len() as u64;
-        if form == Form::Text {
+        if form == ScriptForm::Text {
             queue.texts.retain(|(script, _)| script.digest != call.script.digest);
             queue.texts.push((call.script, number));
         }
         let (sender, receiver) = oneshot::channel();
-        queue.slots.push_back(Slot { permit, queued: Some(Queued { call, form, sender }) });
+        queue.slots.push_back(QueueSlot { permit, queued: Some(QueuedCall { call, form, sender }) });
         let waker = queue.waker.take();
         drop(queue);
         if let Some(waker) = waker {
             waker.wake();
         }
-        Ok(Waiting { pipe: self, number, receiver, over: false })
+        Ok(PendingCall { pipe: self, number, receiver, over: false })
     }
 
     /// How a call whose digest was unknown is to be sent again.
     ///
     /// If somebody brought the text after it, the digest will be known by the time it arrives. So a thousand calls that meet
     /// a server without scripts bring the text once and not a thousand times.
-    pub(crate) fn cure(&self, call: &Call, number: u64) -> Form {
+    pub(crate) fn cure(&self, call: &Call, number: u64) -> ScriptForm {
         let queue = self.lock();
         let brought = queue.texts.iter().find(|(script, _)| script.digest == call.script.digest);
-        if brought.is_some_and(|(_, text)| *text > number) { Form::Digest } else { Form::Text }
+        if brought.is_some_and(|(_, text)| *text > number) { ScriptForm::Digest } else { ScriptForm::Text }
     }
 
     /// Takes no more calls. Those that are not written are told so; the others may still be answered.
@@ -156,8 +157,8 @@ impl Pipe {
         };
         for slot in slots {
             if let Some(queued) = slot.queued {
-                let output = Output { sender: queued.sender, permit: slot.permit };
-                output.end(Ended::Lost { cause, sent: false });
+                let output = CallCompletion { sender: queued.sender, permit: slot.permit };
+                output.end(CallOutcome::Lost { cause, sent: false });
             }
         }
         if let Some(waker) = waker {
@@ -170,7 +171,7 @@ impl Pipe {
     }
 
     /// The next call to write, and those behind it that can go with it. If there is none, `waker` is woken when there is.
-    pub(crate) fn take(&self, waker: &Waker) -> Option<Taken> {
+    pub(crate) fn take(&self, waker: &Waker) -> Option<TakenCalls> {
         let mut queue = self.lock();
         let Some((first, form, output)) = queue.next_if(|_| true) else {
             match &mut queue.waker {
@@ -179,8 +180,8 @@ impl Pipe {
             }
             return None;
         };
-        let goes_along = form == Form::Together && many(first.script).is_some();
-        let mut taken = Taken { calls: smallvec![first], form, outputs: smallvec![output] };
+        let goes_along = form == ScriptForm::Together && many(first.script).is_some();
+        let mut taken = TakenCalls { calls: smallvec![first], form, outputs: smallvec![output] };
         if goes_along {
             // Room for all of them at once: callers wait for the lock.
             let along = queue.slots.len().min(TOGETHER_MAX - 1);
@@ -229,49 +230,52 @@ impl Pipe {
         self.proved.load(Ordering::Relaxed) && !self.disproved.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Queue {
+impl QueueState {
     /// Takes the first call whose caller is still there, if it is as wished.
-    fn next_if(&mut self, wished: impl Fn(&Queued) -> bool) -> Option<(Call, Form, Output)> {
+    fn next_if(
+        &mut self,
+        wished: impl Fn(&QueuedCall) -> bool,
+    ) -> Option<(Call, ScriptForm, CallCompletion)> {
         loop {
             if self.slots.front()?.queued.as_ref().is_some_and(|queued| !wished(queued)) {
                 return None;
             }
             let slot = self.slots.pop_front()?;
             self.first += 1;
-            if let Some(Queued { call, form, sender }) = slot.queued {
-                return Some((call, form, Output { sender, permit: slot.permit }));
+            if let Some(QueuedCall { call, form, sender }) = slot.queued {
+                return Some((call, form, CallCompletion { sender, permit: slot.permit }));
             }
         }
     }
 }
 
-impl Taken {
+impl TakenCalls {
     /// Whether a call can go with these.
-    fn takes_along(&self, next: &Queued) -> bool {
-        next.form == Form::Together && self.calls.first().is_some_and(|first| next.call.joins(first))
+    fn takes_along(&self, next: &QueuedCall) -> bool {
+        next.form == ScriptForm::Together && self.calls.first().is_some_and(|first| next.call.joins(first))
     }
 }
 
-impl Output {
+impl CallCompletion {
     /// Tells the caller and gives it its permit back. If it has gone, the permit is free. Returns whether it was there.
-    pub(crate) fn end(self, ended: Ended) -> bool {
+    pub(crate) fn end(self, ended: CallOutcome) -> bool {
         self.sender.send((ended, self.permit)).is_ok()
     }
 }
 
-impl Waiting<'_> {
+impl PendingCall<'_> {
     /// The number of the call on its pipe.
     pub(crate) const fn number(&self) -> u64 {
         self.number
     }
 
     /// How the call ends, with its permit. None if nobody was left to say so.
-    pub(crate) async fn ended(&mut self) -> Option<(Ended, OwnedSemaphorePermit)> {
+    pub(crate) async fn ended(&mut self) -> Option<(CallOutcome, OwnedSemaphorePermit)> {
         let ended = (&mut self.receiver).await.ok();
         self.over = true;
         ended
@@ -284,7 +288,7 @@ impl Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         if !self.over {
             self.pipe.take_back(self.number);

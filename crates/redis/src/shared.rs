@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::breaker::Asker;
-use crate::cause::Sign;
+use crate::breaker::CallerKind;
+use crate::cause::HealthSignal;
 use crate::connect::Connector;
 use crate::health::Counts;
-use crate::link_state::Up;
+use crate::link_state::LinkState;
 use crate::recent::Recent;
-use crate::reconnect::{Lane, State};
-use crate::resp::{Form, Frame};
-use crate::send_queue::{Ended, Pipe};
+use crate::reconnect::{ConnectionSlot, State};
+use crate::resp::{Frame, ScriptForm};
+use crate::send_queue::{CallOutcome, SendQueue};
 use crate::shared_breaker::SharedBreaker;
 use crate::warm_up::WarmUp;
 use crate::{Call, Cause, LinkError, Settings, Value};
@@ -24,10 +24,10 @@ use crate::{Call, Cause, LinkError, Settings, Value};
 const TRIES_MAX: usize = 3;
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct LinkInner {
     pub(crate) settings: Settings,
     pub(crate) connector: Connector,
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) lanes: Vec<ConnectionSlot>,
     pub(crate) breaker: SharedBreaker,
     pub(crate) counts: Counts,
     pub(crate) recent: Recent,
@@ -37,31 +37,31 @@ pub(crate) struct Shared {
     pub(crate) permits: Arc<Semaphore>,
     /// Which lane the next call tries first.
     pub(crate) turn: AtomicUsize,
-    pub(crate) up: Up,
+    pub(crate) up: LinkState,
     /// Told whenever any lane has changed: calls that found no connection look again.
     pub(crate) changed: Notify,
 }
 
-impl Shared {
+impl LinkInner {
     /// Carries a caller's call, until an instant at the latest. How it ended is not counted.
     pub(crate) async fn call(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
-        let asker = if call.writes.may_be() { Asker::Writer } else { Asker::Reader };
+        let asker = if call.writes.may_be() { CallerKind::Writer } else { CallerKind::Reader };
         self.admitted(call, asker, deadline).await
     }
 
     /// Carries the link's own call, which writes, if one is due. It is counted as any other.
     pub(crate) async fn probe(&self, call: &Call) {
-        let result = self.admitted(call, Asker::Link, Instant::now() + self.settings.budget).await;
+        let result = self.admitted(call, CallerKind::Link, Instant::now() + self.settings.budget).await;
         self.counts.ended(result.err().map(|error| error.cause()));
     }
 
     /// Carries a call if the breaker lets it, until an instant at the latest.
-    async fn admitted(&self, call: &Call, asker: Asker, deadline: Instant) -> Result<Value, LinkError> {
+    async fn admitted(&self, call: &Call, asker: CallerKind, deadline: Instant) -> Result<Value, LinkError> {
         let Some(admitted) = self.breaker.admit(asker) else { return Err(LinkError::Open) };
         let result = self.carry(call, deadline).await;
         admitted.tell(match &result {
-            Ok(answer) if call.writes.is_shown_by(answer) => Sign::Serving,
-            Ok(_) => Sign::Alive,
+            Ok(answer) if call.writes.is_shown_by(answer) => HealthSignal::Serving,
+            Ok(_) => HealthSignal::Alive,
             Err((error, echoes)) => sign(error, *echoes),
         });
         result.map_err(|(error, _)| error).inspect_err(|error| self.recent.note(error))
@@ -101,12 +101,12 @@ impl Shared {
                 Err(unanswered) => unanswered,
             };
             match unanswered {
-                Unanswered { error: LinkError::Lost { sent, .. }, permit: Some(back), .. }
+                UnansweredCall { error: LinkError::Lost { sent, .. }, permit: Some(back), .. }
                     if tries < TRIES_MAX && (!sent || !call.writes.may_be()) =>
                 {
                     permit = back;
                 }
-                Unanswered { error, echoes, .. } => {
+                UnansweredCall { error, echoes, .. } => {
                     if matches!(error, LinkError::Server { .. }) && error.cause().reconnects() {
                         self.retire(lane, &pipe, &error);
                     }
@@ -120,54 +120,56 @@ impl Shared {
     /// server that does not know the script has run nothing.
     async fn once(
         &self,
-        pipe: &Pipe,
+        pipe: &SendQueue,
         call: &Call,
         mut permit: OwnedSemaphorePermit,
         deadline: Instant,
-    ) -> Result<Value, Unanswered> {
-        let mut form = Form::Together;
+    ) -> Result<Value, UnansweredCall> {
+        let mut form = ScriptForm::Together;
         loop {
             let mut waiting = match pipe.send(call, form, permit) {
                 Ok(waiting) => waiting,
                 Err(closed) => {
                     let error = LinkError::Lost { cause: Cause::Closed, sent: false };
-                    return Err(Unanswered { error, permit: Some(closed.0), echoes: false });
+                    return Err(UnansweredCall { error, permit: Some(closed.0), echoes: false });
                 }
             };
             let Ok(ended) = timeout_at(deadline, waiting.ended()).await else {
                 let error = LinkError::Timeout { sent: waiting.give_up() };
-                return Err(Unanswered { error, permit: None, echoes: false });
+                return Err(UnansweredCall { error, permit: None, echoes: false });
             };
             // Nobody is left to say how it ended: the runtime that moved the bytes has been stopped.
             let lost = LinkError::Lost { cause: Cause::Closed, sent: true };
             let Some((ended, back)) = ended else {
-                return Err(Unanswered { error: lost, permit: None, echoes: false });
+                return Err(UnansweredCall { error: lost, permit: None, echoes: false });
             };
             let (line, echoes) = match ended {
-                Ended::Said(Frame::Value(value)) => {
+                CallOutcome::Said(Frame::Value(value)) => {
                     pipe.prove();
                     return Ok(value);
                 }
-                Ended::Said(Frame::Error(line)) => (line, false),
-                Ended::Echoed(line) => (line, true),
-                Ended::Lost { cause, sent } => {
+                CallOutcome::Said(Frame::Error(line)) => (line, false),
+                CallOutcome::Echoed(line) => (line, true),
+                CallOutcome::Lost { cause, sent } => {
                     let error = LinkError::Lost { cause, sent };
-                    return Err(Unanswered { error, permit: Some(back), echoes: false });
+                    return Err(UnansweredCall { error, permit: Some(back), echoes: false });
                 }
             };
             let error = LinkError::server(&line);
             form = match (error.cause(), form) {
-                (Cause::NoScript, Form::Together | Form::Digest) => pipe.cure(call, waiting.number()),
+                (Cause::NoScript, ScriptForm::Together | ScriptForm::Digest) => {
+                    pipe.cure(call, waiting.number())
+                }
                 // It went with others whose keys are in other slots of a cluster, so that none of them has run.
-                (Cause::CrossSlot, Form::Together) => Form::Digest,
-                _ => return Err(Unanswered { error, permit: Some(back), echoes }),
+                (Cause::CrossSlot, ScriptForm::Together) => ScriptForm::Digest,
+                _ => return Err(UnansweredCall { error, permit: Some(back), echoes }),
             };
             permit = back;
         }
     }
 
     /// A connection, if there is one; none if one may come soon; an error if there is none for a reason.
-    fn ready(&self) -> Result<Option<(&Lane, Arc<Pipe>)>, LinkError> {
+    fn ready(&self) -> Result<Option<(&ConnectionSlot, Arc<SendQueue>)>, LinkError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let (mut down, mut soon) = (None, false);
         for at in 0..self.lanes.len() {
@@ -182,7 +184,7 @@ impl Shared {
     }
 
     /// Waits for a connection in any lane, or for a reason why there is none in all of them.
-    async fn settled(&self) -> Result<(&Lane, Arc<Pipe>), LinkError> {
+    async fn settled(&self) -> Result<(&ConnectionSlot, Arc<SendQueue>), LinkError> {
         loop {
             let mut changed = pin!(self.changed.notified());
             // It listens before it looks, so that no change falls in between.
@@ -195,7 +197,7 @@ impl Shared {
     }
 
     /// Gives a connection up for a new one. What was already sent on it may still be answered.
-    fn retire(&self, lane: &Lane, pipe: &Arc<Pipe>, error: &LinkError) {
+    fn retire(&self, lane: &ConnectionSlot, pipe: &Arc<SendQueue>, error: &LinkError) {
         lane.leave(pipe, State::Down(LinkError::unreachable(error.cause(), &error.to_string())));
         pipe.disprove();
         pipe.close(error.cause());
@@ -210,7 +212,7 @@ impl Shared {
 }
 
 /// A call over one connection that got no answer.
-struct Unanswered {
+struct UnansweredCall {
     error: LinkError,
     /// If the call may be tried again.
     permit: Option<OwnedSemaphorePermit>,
@@ -219,7 +221,7 @@ struct Unanswered {
 }
 
 /// What an error says about the server.
-fn sign(error: &LinkError, echoes: bool) -> Sign {
+fn sign(error: &LinkError, echoes: bool) -> HealthSignal {
     let is_silent = echoes || matches!(error, LinkError::Unreachable { .. } | LinkError::Lost { .. });
-    if is_silent { Sign::Silent } else { error.cause().sign() }
+    if is_silent { HealthSignal::Silent } else { error.cause().sign() }
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::breaker::{Admission, Asker, Breaker, Standing};
-use crate::cause::Sign;
+use crate::breaker::{Breaker, BreakerAdmission, BreakerState, CallerKind};
+use crate::cause::HealthSignal;
 
 #[derive(Debug)]
 pub(crate) struct SharedBreaker {
@@ -26,9 +26,9 @@ pub(crate) struct SharedBreaker {
 
 /// A call that may go. How it ended must be told; of a probe that is dropped without a word nothing is known.
 #[derive(Debug)]
-pub(crate) struct Admitted<'a> {
+pub(crate) struct AdmittedCall<'a> {
     shared: &'a SharedBreaker,
-    asker: Asker,
+    asker: CallerKind,
     probe: Option<u64>,
 }
 
@@ -43,14 +43,16 @@ impl SharedBreaker {
     }
 
     /// Whether a call may go now.
-    pub(crate) fn admit(&self, asker: Asker) -> Option<Admitted<'_>> {
+    pub(crate) fn admit(&self, asker: CallerKind) -> Option<AdmittedCall<'_>> {
         if self.clean.load(Ordering::Acquire) {
-            return Some(Admitted { shared: self, asker, probe: None });
+            return Some(AdmittedCall { shared: self, asker, probe: None });
         }
         match self.visit(|breaker, now| breaker.admit(now, asker)) {
-            Admission::Pass => Some(Admitted { shared: self, asker, probe: None }),
-            Admission::Probe(number) => Some(Admitted { shared: self, asker, probe: Some(number) }),
-            Admission::Refuse => None,
+            BreakerAdmission::Pass => Some(AdmittedCall { shared: self, asker, probe: None }),
+            BreakerAdmission::Probe(number) => {
+                Some(AdmittedCall { shared: self, asker, probe: Some(number) })
+            }
+            BreakerAdmission::Refuse => None,
         }
     }
 
@@ -59,7 +61,7 @@ impl SharedBreaker {
         self.visit(Breaker::reachable);
     }
 
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> BreakerState {
         self.visit(|breaker, _| breaker.standing())
     }
 
@@ -89,28 +91,30 @@ impl SharedBreaker {
     }
 }
 
-impl Admitted<'_> {
+impl AdmittedCall<'_> {
     /// Tells what the call's end says about the server.
-    pub(crate) fn tell(mut self, sign: Sign) {
+    pub(crate) fn tell(mut self, sign: HealthSignal) {
         match self.probe.take() {
             Some(number) => self.shared.visit(|breaker, now| match sign {
-                Sign::Serving => breaker.probed(number, true, now),
+                HealthSignal::Serving => breaker.probed(number, true, now),
                 // An error that is about the link's own probe alone, because a right is missing, would come for ever.
-                Sign::Alive if self.asker == Asker::Link => breaker.probed(number, true, now),
-                Sign::Alive => breaker.unproved(number, now),
-                Sign::Failing | Sign::Silent => breaker.probed(number, false, now),
+                HealthSignal::Alive if self.asker == CallerKind::Link => breaker.probed(number, true, now),
+                HealthSignal::Alive => breaker.unproved(number, now),
+                HealthSignal::Failing | HealthSignal::Silent => breaker.probed(number, false, now),
             }),
             None => match sign {
-                Sign::Serving | Sign::Alive if self.shared.clean.load(Ordering::Acquire) => {}
-                Sign::Serving | Sign::Alive => self.shared.visit(|breaker, _| breaker.succeeded()),
-                Sign::Failing => self.shared.visit(Breaker::failed),
-                Sign::Silent => {}
+                HealthSignal::Serving | HealthSignal::Alive if self.shared.clean.load(Ordering::Acquire) => {}
+                HealthSignal::Serving | HealthSignal::Alive => {
+                    self.shared.visit(|breaker, _| breaker.succeeded())
+                }
+                HealthSignal::Failing => self.shared.visit(Breaker::failed),
+                HealthSignal::Silent => {}
             },
         }
     }
 }
 
-impl Drop for Admitted<'_> {
+impl Drop for AdmittedCall<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.probe.take() {
             self.shared.visit(|breaker, now| breaker.given_up(number, now));
@@ -131,8 +135,8 @@ mod tests {
             ..Settings::default()
         };
         let shared = SharedBreaker::new(Breaker::new(&settings, 3));
-        shared.admit(Asker::Writer).unwrap().tell(Sign::Failing);
-        assert_eq!(shared.standing(), Standing::Open);
+        shared.admit(CallerKind::Writer).unwrap().tell(HealthSignal::Failing);
+        assert_eq!(shared.standing(), BreakerState::Open);
         shared
     }
 
@@ -145,26 +149,29 @@ mod tests {
         let (shared, runtime) = (opened(), runtime());
         runtime.block_on(shared.overdue(Duration::ZERO));
         for _ in 0..3 {
-            let probe = shared.admit(Asker::Writer).expect("a probe is due");
-            assert!(shared.admit(Asker::Writer).is_none(), "two probes at once");
+            let probe = shared.admit(CallerKind::Writer).expect("a probe is due");
+            assert!(shared.admit(CallerKind::Writer).is_none(), "two probes at once");
             drop(probe);
         }
-        shared.admit(Asker::Writer).unwrap().tell(Sign::Serving);
-        assert!(shared.admit(Asker::Reader).is_some());
+        shared.admit(CallerKind::Writer).unwrap().tell(HealthSignal::Serving);
+        assert!(shared.admit(CallerKind::Reader).is_some());
     }
 
     #[test]
     fn an_answer_that_shows_no_write_leaves_it_to_the_links_own_probe_which_is_due_at_once() {
         let (shared, runtime) = (opened(), runtime());
         runtime.block_on(shared.overdue(Duration::ZERO));
-        shared.admit(Asker::Writer).unwrap().tell(Sign::Alive);
-        assert!(shared.standing() == Standing::Open && shared.admit(Asker::Writer).is_none());
+        shared.admit(CallerKind::Writer).unwrap().tell(HealthSignal::Alive);
+        assert!(shared.standing() == BreakerState::Open && shared.admit(CallerKind::Writer).is_none());
         runtime.block_on(async {
             let due = tokio::time::timeout(Duration::from_secs(20), shared.overdue(Duration::from_secs(60)));
             due.await.expect("nobody could go first");
         });
-        shared.admit(Asker::Link).unwrap().tell(Sign::Alive);
-        assert!(shared.admit(Asker::Reader).is_some(), "an error about that call alone would come for ever");
+        shared.admit(CallerKind::Link).unwrap().tell(HealthSignal::Alive);
+        assert!(
+            shared.admit(CallerKind::Reader).is_some(),
+            "an error about that call alone would come for ever"
+        );
     }
 
     #[test]
@@ -173,7 +180,7 @@ mod tests {
         let settings =
             Settings { breaker_failures: 1, backoff_min: wait, backoff_max: wait, ..Settings::default() };
         let shared = std::sync::Arc::new(SharedBreaker::new(Breaker::new(&settings, 3)));
-        shared.admit(Asker::Writer).unwrap().tell(Sign::Failing);
+        shared.admit(CallerKind::Writer).unwrap().tell(HealthSignal::Failing);
         runtime().block_on(async {
             let waiting = tokio::spawn({
                 let shared = std::sync::Arc::clone(&shared);
@@ -194,7 +201,7 @@ mod tests {
             let (start, stop) = (std::sync::Barrier::new(4), std::sync::Barrier::new(4));
             let probe = || {
                 start.wait();
-                let admitted = shared.admit(Asker::Writer);
+                let admitted = shared.admit(CallerKind::Writer);
                 stop.wait();
                 usize::from(admitted.is_some())
             };

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch::{Receiver, channel};
 
 /// What comes of the one that is under way. It holds nothing until that has ended.
-pub(crate) struct Single<T>(Mutex<Option<Receiver<Option<T>>>>);
+pub(crate) struct SingleFlight<T>(Mutex<Option<Receiver<Option<T>>>>);
 
-impl<T: Clone + Send + Sync + 'static> Single<T> {
+impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(None))
     }

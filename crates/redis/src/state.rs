@@ -7,7 +7,7 @@ use tollgate_algorithms::algorithm::list::{Entry, List};
 use tollgate_algorithms::{Algorithm, Count, Debt, Micros, State, TwoCounts};
 
 use crate::call::Argument;
-use crate::{Era, StateKind};
+use crate::{ConfigTag, StateKind};
 
 /// Every number of a state is below this.
 const BEYOND: u64 = 1 << 53;
@@ -46,11 +46,11 @@ pub fn stored(algorithm: Algorithm, bytes: &[u8]) -> Option<State> {
 
 /// Reads by which numbers a state was charged last, and since when there were no others.
 #[must_use]
-pub fn era(bytes: &[u8]) -> Option<Era> {
+pub fn era(bytes: &[u8]) -> Option<ConfigTag> {
     let (first, mut rest) = bytes.split_first()?;
     let is_debt = *first == StateKind::Debt.tag();
     let is_long = is_debt && rest.len() > DEBT_BYTES;
-    Era::take(&mut rest, is_long)
+    ConfigTag::take(&mut rest, is_long)
 }
 
 /// Reads what a script tells of a state: all of it, or a list in short.
@@ -82,7 +82,7 @@ fn read(
 
 fn debt(bytes: &mut &[u8]) -> Option<Debt> {
     let is_long = bytes.len() > DEBT_BYTES;
-    let count = Era::take(bytes, is_long)?.mark;
+    let count = ConfigTag::take(bytes, is_long)?.mark;
     let at = Micros::new(number::<7>(bytes)?);
     let debt = number::<7>(bytes)?;
     if !is_long {
@@ -94,13 +94,13 @@ fn debt(bytes: &mut &[u8]) -> Option<Debt> {
 }
 
 fn count(bytes: &mut &[u8]) -> Option<Count> {
-    Era::take(bytes, false)?;
+    ConfigTag::take(bytes, false)?;
     let start = Micros::new(number::<7>(bytes)?);
     Some(Count { start, end: Micros::new(number::<7>(bytes)?), used: number::<7>(bytes)? })
 }
 
 fn two_counts(bytes: &mut &[u8]) -> Option<TwoCounts> {
-    Era::take(bytes, false)?;
+    ConfigTag::take(bytes, false)?;
     let (start, end) = (Micros::new(number::<7>(bytes)?), Micros::new(number::<7>(bytes)?));
     Some(TwoCounts { start, end, previous: number::<5>(bytes)?, current: number::<5>(bytes)? })
 }
@@ -108,7 +108,7 @@ fn two_counts(bytes: &mut &[u8]) -> Option<TwoCounts> {
 /// How many entries are gone, the running total before the first that is not, and entries: time, and the running total
 /// through it. Totals go round at 2^53.
 fn stored_list(_: Algorithm, bytes: &mut &[u8]) -> Option<List> {
-    Era::take(bytes, false)?;
+    ConfigTag::take(bytes, false)?;
     let (gone, mut before) = (number::<4>(bytes)?, number::<7>(bytes)?);
     let mut entries = Vec::new();
     let mut position = 0;
@@ -185,7 +185,7 @@ mod tests {
             None,
             "there is one way to write a state"
         );
-        assert_eq!(era(&long(1 << 24, 7)), Some(Era { mark: 1 << 24, since: 0x02_07 }));
+        assert_eq!(era(&long(1 << 24, 7)), Some(ConfigTag { mark: 1 << 24, since: 0x02_07 }));
         let count = Count { start: Micros::new(5), end: Micros::new(9), used: 3 };
         assert_eq!(
             stored(Algorithm::FixedWindow, &numbers(0x32, &[(7, 5), (7, 9), (7, 3)])),
@@ -197,7 +197,7 @@ mod tests {
             stored(Algorithm::SlidingWindow, &numbers(0x33, &written)),
             Some(State::SlidingWindow(counts))
         );
-        assert_eq!(era(&numbers(0x33, &written)), Some(Era { mark: 0x01_02_03, since: 0x02_07 }));
+        assert_eq!(era(&numbers(0x33, &written)), Some(ConfigTag { mark: 0x01_02_03, since: 0x02_07 }));
     }
 
     #[test]

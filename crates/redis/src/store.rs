@@ -13,9 +13,9 @@ use tokio::time::Instant;
 use tollgate_algorithms::{Decision, Limit, Mode, Quota, Receipt};
 
 use crate::link_error::cut;
-use crate::refusal_cache::{Asking, Next, OnItsWay, Remembered, Turn};
+use crate::refusal_cache::{CacheAction, InFlightCharge, InFlightQuery, RefusalCache, Turn};
 use crate::{
-    Address, Ask, Exchange, ExchangeReply, Health, Hit, KeyName, Link, LinkError, OpenError, Reply, Settings,
+    Address, Command, Exchange, ExchangeReply, Health, Hit, KeyName, Link, LinkError, OpenError, Reply, Settings,
     SlotAsk, SlotReply, StoreError, Value,
 };
 
@@ -23,7 +23,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Store {
     link: Link,
-    remembered: Arc<Remembered>,
+    remembered: Arc<RefusalCache>,
     /// Permits for charges that wait for another caller's query: as many as calls may be in flight.
     waiting: Arc<Semaphore>,
     /// What was wrong with the last reply without a decision.
@@ -50,7 +50,7 @@ const SENTENCE_BYTES_MAX: usize = 500;
 
 /// The result of a [charge](Store::charge).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Charged {
+pub enum ChargeResult {
     /// The server decided.
     Asked(Reply),
     /// Cached refusals decided: some hits are refused, and so is the batch. One decision per hit, in order; `None` for hits
@@ -67,7 +67,7 @@ impl Store {
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         let budget = settings.budget;
-        let remembered = Arc::new(Remembered::new(budget / PATIENCE));
+        let remembered = Arc::new(RefusalCache::new(budget / PATIENCE));
         let in_flight_max = settings.in_flight_max;
         let link = Link::open(address, settings)?;
         let waiting = Arc::new(Semaphore::new(in_flight_max));
@@ -91,28 +91,28 @@ impl Store {
     /// # Errors
     /// If there is no decision, which is neither a grant nor a refusal. [`StoreError::may_have_run`] says whether something
     /// may have been charged nevertheless.
-    pub async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, StoreError> {
+    pub async fn ask(&self, ask: &Command<'_>) -> Result<Reply, StoreError> {
         self.ask_with_value(ask).await.map(|(reply, _)| reply)
     }
 
-    /// Gives back a part of a charge: see [`Ask::Refund`]. Returns how much came back, in units of cost: never more than `part`
+    /// Gives back a part of a charge: see [`Command::Refund`]. Returns how much came back, in units of cost: never more than `part`
     /// still weighed, and nothing if the receipt is void.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
     pub async fn refund(&self, hit: &Hit<'_>, receipt: &Receipt, part: u64) -> Result<u64, StoreError> {
-        let ask = Ask::Refund(*hit, receipt, part);
+        let ask = Command::Refund(*hit, receipt, part);
         self.ask_with_value(&ask).await.map(|(_, value)| Reply::refunded(&ask, &value))
     }
 
     /// As [`ask`](Self::ask), with what the server said.
-    async fn ask_with_value(&self, ask: &Ask<'_>) -> Result<(Reply, Value), StoreError> {
+    async fn ask_with_value(&self, ask: &Command<'_>) -> Result<(Reply, Value), StoreError> {
         let reply = self.carry(ask, &[], Instant::now() + self.budget).await;
         match ask {
-            Ask::Reset(name) => self.remembered.forget(name),
+            Command::Reset(name) => self.remembered.forget(name),
             // A cost after the fact may have drained the key by other numbers than those it comes with.
-            Ask::Refund(hit, ..) | Ask::Settle(hit) => self.remembered.forget(hit.name),
-            Ask::Charge(_) | Ask::Peek(_) | Ask::UpTo(_) => {}
+            Command::Refund(hit, ..) | Command::Settle(hit) => self.remembered.forget(hit.name),
+            Command::Charge(_) | Command::Peek(_) | Command::UpTo(_) => {}
         }
         reply
     }
@@ -138,16 +138,16 @@ impl Store {
     /// Runs a command, and caches its result for the hits at these positions.
     async fn carry(
         &self,
-        ask: &Ask<'_>,
+        ask: &Command<'_>,
         keys: &[(usize, &Hit<'_>)],
         end: Instant,
     ) -> Result<(Reply, Value), StoreError> {
         let charges = match ask {
-            Ask::Charge(hits) => hits,
-            Ask::UpTo(hit) | Ask::Settle(hit) => std::slice::from_ref(hit),
-            Ask::Peek(_) | Ask::Refund(..) | Ask::Reset(_) => &[],
+            Command::Charge(hits) => hits,
+            Command::UpTo(hit) | Command::Settle(hit) => std::slice::from_ref(hit),
+            Command::Peek(_) | Command::Refund(..) | Command::Reset(_) => &[],
         };
-        let on_its_way = OnItsWay::new(&self.remembered, charges);
+        let on_its_way = InFlightCharge::new(&self.remembered, charges);
         let value = self.link.carry(&ask.call(), end).await.map_err(StoreError::Link);
         let read = value.and_then(|value| Reply::read(ask, &value).map(|reply| (reply, value)));
         match &read {
@@ -169,7 +169,7 @@ impl Store {
         ended
     }
 
-    /// Runs [`Ask::Charge`] with the refusal cache. `non_refundable` marks the hits, in order, on keys on which no process ever gives
+    /// Runs [`Command::Charge`] with the refusal cache. `non_refundable` marks the hits, in order, on keys on which no process ever gives
     /// anything back: refusals of such hits are cached while they hold, and the server is not called.
     ///
     /// Only enforced hits are cached, for at most [`REMEMBERED_MAX`](crate::REMEMBERED_MAX). When an entry expires,
@@ -177,9 +177,13 @@ impl Store {
     ///
     /// # Errors
     /// Like [`ask`](Self::ask).
-    pub async fn charge(&self, hits: &[Hit<'_>], non_refundable: &[bool]) -> Result<Charged, StoreError> {
+    pub async fn charge(
+        &self,
+        hits: &[Hit<'_>],
+        non_refundable: &[bool],
+    ) -> Result<ChargeResult, StoreError> {
         if let Some(refused) = self.remembered(hits, non_refundable) {
-            return Ok(Charged::Remembered(refused));
+            return Ok(ChargeResult::Remembered(refused));
         }
         self.charge_not_remembered(hits, non_refundable).await
     }
@@ -193,20 +197,20 @@ impl Store {
         &self,
         hits: &[Hit<'_>],
         non_refundable: &[bool],
-    ) -> Result<Charged, StoreError> {
+    ) -> Result<ChargeResult, StoreError> {
         let keys: SmallVec<[(usize, &Hit<'_>); 4]> = lasting(hits, non_refundable).collect();
         if keys.is_empty() {
-            return self.ask(&Ask::Charge(hits)).await.map(Charged::Asked);
+            return self.ask(&Command::Charge(hits)).await.map(ChargeResult::Asked);
         }
         let end = Instant::now() + self.budget;
         let turns = match self.turns(&keys, end, || self.remembered(hits, non_refundable)).await {
             Ok(Ok(turns)) => turns,
-            Ok(Err(refused)) => return Ok(Charged::Remembered(refused)),
+            Ok(Err(refused)) => return Ok(ChargeResult::Remembered(refused)),
             // Nothing was sent for this charge, and so nobody else counts it.
             Err(error) => return self.counted(Err(StoreError::Link(error))),
         };
         self.remembered.begin();
-        let charged = self.carry(&Ask::Charge(hits), &keys, end).await;
+        let charged = self.carry(&Command::Charge(hits), &keys, end).await;
         let error = match &charged {
             Err(StoreError::Link(error)) => Some(error),
             // What is wrong with one key does not concern those who wait for another.
@@ -215,7 +219,7 @@ impl Store {
             }
         };
         turns.into_iter().for_each(|turn| turn.end(error));
-        charged.map(|(reply, _)| Charged::Asked(reply))
+        charged.map(|(reply, _)| ChargeResult::Asked(reply))
     }
 
     /// Waits for the turns to ask about these keys, unless what others are told settles it.
@@ -272,7 +276,7 @@ impl Store {
 
     /// The turns to ask about these keys, or the one whose answer is to be waited for. What is refused has been told before;
     /// if that has changed just now, the server says it too.
-    fn next(&self, keys: &[(usize, &Hit<'_>)], now: Instant) -> Result<Turns<'_>, Arc<Asking>> {
+    fn next(&self, keys: &[(usize, &Hit<'_>)], now: Instant) -> Result<Turns<'_>, Arc<InFlightQuery>> {
         let mut turns = SmallVec::new();
         for (_, hit) in keys {
             // Several hits may be on one key.
@@ -281,9 +285,9 @@ impl Store {
             }
             match self.remembered.next(hit, now) {
                 // Nobody waits with a turn of another key in hand: two could wait for each other.
-                Next::Wait(asking) => return Err(asking),
-                Next::AskAlone(turn) => turns.push(turn),
-                Next::Refuse | Next::Ask => {}
+                CacheAction::Wait(asking) => return Err(asking),
+                CacheAction::AskAlone(turn) => turns.push(turn),
+                CacheAction::Refuse | CacheAction::Ask => {}
             }
         }
         Ok(turns)

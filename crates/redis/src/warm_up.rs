@@ -9,11 +9,11 @@ use smallvec::SmallVec;
 use tollgate_algorithms::{Limit, Mode};
 
 use crate::connect::{Stream, exchange};
-use crate::failed::Failed;
+use crate::failed::ConnectionFailure;
 use crate::recent::Recent;
-use crate::resp::{Form, Frame, pack};
+use crate::resp::{Frame, ScriptForm, pack};
 use crate::script::{FEW_MAX, Kind};
-use crate::{Ask, Call, Cause, Hit, LinkError, Name, Naming, Script};
+use crate::{Call, Cause, Command, Hit, LinkError, Name, Naming, Script};
 
 /// Calls that run each script that will be needed, on keys of our own. They cost nothing, and so write nothing.
 #[derive(Debug, Default)]
@@ -42,9 +42,9 @@ impl WarmUp {
         for limit in &limits {
             let [name, ..] = names();
             let hit = hit(limit, &name);
-            let charge = Ask::Charge(&[hit]).call();
+            let charge = Command::Charge(&[hit]).call();
             calls.extend(Call::together(&[charge.clone(), charge.clone()]));
-            calls.extend([charge, Ask::Settle(hit).call()]);
+            calls.extend([charge, Command::Settle(hit).call()]);
         }
         for set in sets(&limits) {
             let few = usize::from(FEW_MAX);
@@ -63,19 +63,19 @@ impl WarmUp {
         &self,
         stream: &mut Stream,
         recent: &Recent,
-    ) -> Result<Vec<&'static Script>, Failed> {
+    ) -> Result<Vec<&'static Script>, ConnectionFailure> {
         let calls = self.calls();
         let mut input = Vec::new();
         // By digest first: mostly the server knows all of them, and then there is one round trip.
         let mut bytes = Vec::new();
-        calls.iter().for_each(|call| pack(&mut bytes, call, Form::Digest));
+        calls.iter().for_each(|call| pack(&mut bytes, call, ScriptForm::Digest));
         let frames = exchange(stream, &bytes, calls.len(), &mut input).await?;
         let mut known = Vec::new();
         for (call, mut frame) in calls.iter().zip(frames) {
             if matches!(&frame, Frame::Error(line) if Cause::of_line(line) == Cause::NoScript) {
                 // One at a time, so that others are served between them.
                 let mut bytes = Vec::new();
-                pack(&mut bytes, call, Form::Text);
+                pack(&mut bytes, call, ScriptForm::Text);
                 let Some(answer) = exchange(stream, &bytes, 1, &mut input).await?.pop() else { continue };
                 frame = answer;
             }
@@ -85,7 +85,7 @@ impl WarmUp {
                 Frame::Error(line) => {
                     let error = LinkError::server(&line);
                     if error.cause().reconnects() {
-                        return Err(Failed::new(error.cause(), &line));
+                        return Err(ConnectionFailure::new(error.cause(), &line));
                     }
                     recent.note(&error);
                 }
@@ -119,7 +119,7 @@ fn charge(limits: &[Limit], keys: usize, last: Mode) -> Call {
     if let Some(hit) = hits.last_mut() {
         hit.mode = last;
     }
-    Ask::Charge(&hits).call()
+    Command::Charge(&hits).call()
 }
 
 fn kind(limit: &Limit) -> Option<Kind> {

@@ -57,7 +57,7 @@ pub use tollgate_http::{
 pub use tollgate_policy as policy;
 #[cfg(feature = "policy")]
 #[doc(no_inline)]
-pub use tollgate_policy::{Directory, Policy};
+pub use tollgate_policy::{ConsumerIndex, Policy};
 
 /// The README's snippets, so that they are compiled with the documentation's.
 #[cfg(all(doctest, feature = "axum"))]

@@ -1,7 +1,7 @@
 //! A question that owns what it asks about, so that a whole trace can be made before any of it is sent. Not an answer.
 
 use tollgate_algorithms::{Limit, Micros, Mode, Receipt};
-use tollgate_redis::{Ask, Hit, KeyName, Name, StateKind};
+use tollgate_redis::{Command, Hit, KeyName, Name, StateKind};
 
 /// A hit on one of a scene's keys.
 #[derive(Clone, Copy, Debug)]
@@ -21,17 +21,17 @@ pub struct Owned {
 /// The question.
 #[derive(Clone, Debug)]
 pub enum Asked {
-    /// See [`Ask::Charge`].
+    /// See [`Command::Charge`].
     Charge(Vec<Owned>),
-    /// See [`Ask::Peek`].
+    /// See [`Command::Peek`].
     Peek(Vec<Owned>),
-    /// See [`Ask::UpTo`].
+    /// See [`Command::UpTo`].
     UpTo(Owned),
-    /// See [`Ask::Settle`].
+    /// See [`Command::Settle`].
     Settle(Owned),
-    /// See [`Ask::Refund`]: when it was charged, how much, under which limit; and how much of it.
+    /// See [`Command::Refund`]: when it was charged, how much, under which limit; and how much of it.
     Refund(Owned, (Micros, u64, Limit), u64),
-    /// See [`Ask::Reset`].
+    /// See [`Command::Reset`].
     Reset(usize, Name),
 }
 
@@ -45,17 +45,17 @@ impl Owned {
 
 impl Asked {
     /// Hands it on as the store's question.
-    pub fn with<T>(&self, then: impl FnOnce(&Ask<'_>) -> T) -> T {
+    pub fn with<T>(&self, then: impl FnOnce(&Command<'_>) -> T) -> T {
         match self {
-            Self::Charge(hits) => then(&Ask::Charge(&hits.iter().map(Owned::hit).collect::<Vec<_>>())),
-            Self::Peek(hits) => then(&Ask::Peek(&hits.iter().map(Owned::hit).collect::<Vec<_>>())),
-            Self::UpTo(hit) => then(&Ask::UpTo(hit.hit())),
-            Self::Settle(hit) => then(&Ask::Settle(hit.hit())),
+            Self::Charge(hits) => then(&Command::Charge(&hits.iter().map(Owned::hit).collect::<Vec<_>>())),
+            Self::Peek(hits) => then(&Command::Peek(&hits.iter().map(Owned::hit).collect::<Vec<_>>())),
+            Self::UpTo(hit) => then(&Command::UpTo(hit.hit())),
+            Self::Settle(hit) => then(&Command::Settle(hit.hit())),
             Self::Refund(hit, (at, cost, limit), part) => {
                 let receipt = Receipt { at: *at, cost: *cost, limit: *limit };
-                then(&Ask::Refund(hit.hit(), &receipt, *part))
+                then(&Command::Refund(hit.hit(), &receipt, *part))
             }
-            Self::Reset(_, name) => then(&Ask::Reset(name)),
+            Self::Reset(_, name) => then(&Command::Reset(name)),
         }
     }
 

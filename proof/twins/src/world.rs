@@ -10,7 +10,7 @@ use tollgate_algorithms::{
     Change, Decision, Hit, Limit, Micros, Mode, Outcome, Quota, Receipt, State, Target, decide_batch,
     decide_up_to, peek, refund_part, settle,
 };
-use tollgate_redis::{Era, Reply, STEP, StateKind};
+use tollgate_redis::{ConfigTag, Reply, STEP, StateKind};
 
 use crate::asked::{Asked, Owned};
 use joined::joined;
@@ -44,8 +44,8 @@ const LONGEST: u64 = Micros::INSTANT_MAX.get() / 1_000;
 impl Key {
     /// What stands in its state besides.
     #[must_use]
-    pub fn era(&self) -> Era {
-        Era { mark: Era::mark_of(&self.by), since: self.since }
+    pub fn era(&self) -> ConfigTag {
+        ConfigTag { mark: ConfigTag::mark_of(&self.by), since: self.since }
     }
 
     /// Whether it was charged last by other numbers than these. What a debt drains by is its rate, whatever the burst.

@@ -2,7 +2,7 @@
 #![cfg(test)]
 
 use tollgate_algorithms::{Limit, Micros, Mode};
-use tollgate_redis::{Ask, Hit, Name, Naming, Reply, StoreError, Value};
+use tollgate_redis::{Command, Hit, Name, Naming, Reply, StoreError, Value};
 use tollgate_twins::server::{Make, Server};
 use tollgate_twins::wire::Wire;
 
@@ -40,24 +40,26 @@ fn nothing_is_written(
     let hit =
         |place: usize| Hit { limit: &limits[place], name: &names[place], cost: 1, mode: Mode::Enforced };
     let (one, three) = ([hit(0)], [0, 1, 2].map(hit));
-    let ask = |wire: &mut Wire, ask: &Ask<'_>| Reply::read(ask, &wire.ask_call(&ask.call()).unwrap());
+    let ask = |wire: &mut Wire, ask: &Command<'_>| Reply::read(ask, &wire.ask_call(&ask.call()).unwrap());
     let dump = |wire: &mut Wire| -> Vec<Value> {
         let keys = [0, 1, 2].map(|place| hit(place).key().unwrap());
         keys.iter().map(|key| wire.ask(redis::cmd("DUMP").arg(key.as_bytes())).unwrap()).collect()
     };
-    assert!(ask(&mut wire, &Ask::Charge(&one)).is_ok());
+    assert!(ask(&mut wire, &Command::Charge(&one)).is_ok());
     let before = dump(&mut wire);
     fault(&mut wire);
-    for question in [Ask::Charge(&one), Ask::Charge(&three), Ask::UpTo(one[0]), Ask::Settle(one[0])] {
+    for question in
+        [Command::Charge(&one), Command::Charge(&three), Command::UpTo(one[0]), Command::Settle(one[0])]
+    {
         let value = wire.ask_call(&question.call()).unwrap();
         assert!(format!("{value:?}").contains(error), "{} {value:?}", make.name());
         assert!(matches!(Reply::read(&question, &value), Err(StoreError::Disagrees(_))), "not a grant");
     }
     // What only reads still answers.
-    assert!(ask(&mut wire, &Ask::Peek(&three)).is_ok());
+    assert!(ask(&mut wire, &Command::Peek(&three)).is_ok());
     assert_eq!(dump(&mut wire), before, "{}: nothing was written", make.name());
     say(&mut wire, cure);
-    let Ok(Reply::Decided { granted, decisions }) = ask(&mut wire, &Ask::Charge(&three)) else {
+    let Ok(Reply::Decided { granted, decisions }) = ask(&mut wire, &Command::Charge(&three)) else {
         panic!("no decision")
     };
     assert!(granted);

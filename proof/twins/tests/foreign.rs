@@ -6,7 +6,7 @@ mod bytes;
 
 use tollgate_algorithms::{Limit, Micros, Mode, Receipt, Window};
 use tollgate_redis::{
-    Ask, Call, Era, Hit, KeyName, Name, Naming, Reply, StateKind, StoreError, TOGETHER_MAX, Value,
+    Call, Command, ConfigTag, Hit, KeyName, Name, Naming, Reply, StateKind, StoreError, TOGETHER_MAX, Value,
 };
 use tollgate_twins::mutants::Mutant;
 use tollgate_twins::server::{Make, Server};
@@ -109,7 +109,7 @@ fn out_of_range(now: u64) -> Vec<(usize, Vec<u8>)> {
     );
     for (place, tag) in [(5, 0x34), (6, 0x35)] {
         // By the limit's own numbers: of what is charged by others nothing has expired.
-        let mark = Era::mark_of(&limits()[place]).to_be_bytes();
+        let mark = ConfigTag::mark_of(&limits()[place]).to_be_bytes();
         let own = |tag, gone, numbers: &[u64]| {
             let mut bytes = list(tag, gone, numbers);
             bytes[1..4].copy_from_slice(&mark[5..]);
@@ -162,7 +162,7 @@ impl Bench {
     }
 
     /// Asks, with something foreign under the second name.
-    fn try_out(&mut self, ask: &Ask<'_>) -> Tried {
+    fn try_out(&mut self, ask: &Command<'_>) -> Tried {
         let names = self.names.clone();
         let keys: Vec<_> = names.iter().flat_map(|name| StateKind::ALL.map(|kind| name.of(kind))).collect();
         let dump = |bench: &mut Self| {
@@ -200,13 +200,13 @@ impl Bench {
         let shadow = [hit(0, Mode::Enforced), hit(1, Mode::Shadow)];
         let receipt = Receipt { at: Micros::new(5), cost: 1, limit: *limit };
         let asks = [
-            Ask::Charge(&one),
-            Ask::Charge(&three),
-            Ask::Charge(&shadow),
-            Ask::Peek(&three),
-            Ask::UpTo(one[0]),
-            Ask::Settle(one[0]),
-            Ask::Refund(one[0], &receipt, 1),
+            Command::Charge(&one),
+            Command::Charge(&three),
+            Command::Charge(&shadow),
+            Command::Peek(&three),
+            Command::UpTo(one[0]),
+            Command::Settle(one[0]),
+            Command::Refund(one[0], &receipt, 1),
         ];
         for ask in &asks {
             let tried = self.try_out(ask);
@@ -286,7 +286,7 @@ fn a_script_that_judges_a_long_string_by_its_beginning_takes_it_for_a_state_of_a
         bench.set(&limit, &[0x34; 5_000]);
         let names = bench.names.clone();
         let hit = [Hit { limit: &limit, name: &names[1], cost: 1, mode: Mode::Enforced }];
-        let tried = bench.try_out(&Ask::Charge(&hit));
+        let tried = bench.try_out(&Command::Charge(&hit));
         assert!(bench.wire.is_broken, "the place stands in no script any more");
         assert!(matches!(tried.read, Err(StoreError::ForeignKind(_))), "{limit}: {:?}", tried.read);
     }
@@ -330,7 +330,7 @@ fn a_state_of_another_kind_is_an_error_of_its_own_and_stays_as_it_is() {
                 if kind == own {
                     let name = bench.names[1];
                     let hit = [Hit { limit: &limit, name: &name, cost: 0, mode: Mode::Enforced }];
-                    let read = bench.try_out(&Ask::Charge(&hit)).read;
+                    let read = bench.try_out(&Command::Charge(&hit)).read;
                     assert!(read.is_ok(), "{limit}, {bytes:?}: {read:?}");
                 } else {
                     bench.is_refused_by_all(&limit, &format!("{bytes:?}"), true);
@@ -358,7 +358,7 @@ fn a_script_that_does_not_know_a_kind_does_not_tell_it() {
             bench.set(&limit, &bytes);
             let name = bench.names[1];
             let hit = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
-            matches!(bench.try_out(&Ask::Charge(&hit)).read, Err(StoreError::Foreign(_)))
+            matches!(bench.try_out(&Command::Charge(&hit)).read, Err(StoreError::Foreign(_)))
         };
         assert!(states().into_iter().any(is_noticed), "nothing notices {broken} for {shipped}");
         assert!(bench.wire.is_broken, "{shipped} stands in no script");
@@ -373,7 +373,7 @@ fn an_empty_string_begins_afresh() {
             let name = bench.names[1];
             let hit = [Hit { limit: &limit, name: &name, cost: 5, mode: Mode::Enforced }];
             for expected in [true, false] {
-                let read = bench.try_out(&Ask::Charge(&hit)).read;
+                let read = bench.try_out(&Command::Charge(&hit)).read;
                 let Ok(Reply::Decided { granted, .. }) = read else { panic!("{limit}: {read:?}") };
                 assert_eq!(granted, expected, "{limit}: what was charged counts from then on");
             }
@@ -388,7 +388,7 @@ fn a_reset_removes_whatever_there_is() {
         for kind in StateKind::ALL {
             bench.ask(&[b"RPUSH", name.of(kind).as_bytes(), b"5"]);
             for was_there in [true, false] {
-                assert_eq!(bench.try_out(&Ask::Reset(&name)).read, Ok(Reply::Reset { was_there }));
+                assert_eq!(bench.try_out(&Command::Reset(&name)).read, Ok(Reply::Reset { was_there }));
             }
             assert_eq!(bench.ask(&[b"EXISTS", name.of(kind).as_bytes()]), Value::Int(0), "{kind:?}");
         }

@@ -3,7 +3,7 @@
 
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
 use tollgate_redis::{
-    Ask, Call, Hit, KeyName, Name, Naming, Reply, StateKind, StoreError, TOGETHER_MAX, Value,
+    Call, Command, Hit, KeyName, Name, Naming, Reply, StateKind, StoreError, TOGETHER_MAX, Value,
 };
 use tollgate_twins::mutants::Mutant;
 use tollgate_twins::server::{Make, Server};
@@ -95,7 +95,7 @@ fn held(wire: &mut Wire, limit: &Limit) -> Vec<(Value, bool)> {
 
 fn group(limit: &Limit) -> Vec<Call> {
     let call = |(key, cost): (&str, u64)| {
-        Ask::Charge(&[Hit { limit, name: &name(key), cost, mode: Mode::Enforced }]).call_at(NOW)
+        Command::Charge(&[Hit { limit, name: &name(key), cost, mode: Mode::Enforced }]).call_at(NOW)
     };
     GROUP.into_iter().map(call).collect()
 }
@@ -161,7 +161,7 @@ fn have_their_own(wire: &mut Wire, limit: &Limit, (fault, cure, word): Fault) ->
     let answers = answers?;
     for (((key, cost), call), answer) in GROUP.into_iter().zip(&calls).zip(&answers) {
         let hit = [Hit { limit, name: &name(key), cost, mode: Mode::Enforced }];
-        let read = Reply::read(&Ask::Charge(&hit), answer);
+        let read = Reply::read(&Command::Charge(&hit), answer);
         let fits = match key {
             "hash" | "garbage" | "numbers of no state" => matches!(read, Err(StoreError::Foreign(_))),
             "state of another kind" => matches!(read, Err(StoreError::ForeignKind(_))),

@@ -39,15 +39,9 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     (
         "tollgate-cli",
         SERVER,
-        &[
-            "futures-util",
-            "jsonschema",
-            "rcgen",
-            "tokio-tungstenite",
-            "tollgate-testing",
-            "tollgate-twins",
-        ],
+        &["futures-util", "jsonschema", "rcgen", "tokio-tungstenite", "tollgate-testing", "tollgate-twins"],
     ),
+    ("tollgate-envoy", ENVOY, &["tollgate-testing"]),
     (
         "tollgate-engine",
         &[
@@ -180,12 +174,29 @@ const SERVER: &[&str] = &[
     "tollgate",
     "tollgate-algorithms",
     "tollgate-engine",
+    "tollgate-envoy",
     "tollgate-http",
     "tollgate-policy",
     "tollgate-redis",
     "tollgate-tower",
     "tracing",
     "tracing-subscriber",
+];
+
+/// What Envoy's protocol is spoken with. Nothing else may depend on the generated code: docs/adr/0077.
+const ENVOY: &[&str] = &[
+    "arc-swap",
+    "envoy-types",
+    "prost",
+    "prost-types",
+    "smallvec",
+    "tokio",
+    "tollgate",
+    "tollgate-policy",
+    "tonic",
+    "tonic-health",
+    "tonic-prost",
+    "tonic-reflection",
 ];
 
 /// What the layer is built on. It opens no socket, so that it needs no runtime.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
-use tollgate_redis::Standing;
+use tollgate_redis::BreakerState;
 
-use crate::active_policy::Live;
-use crate::doors::gateway::Common;
+use crate::active_policy::PolicyHandle;
+use crate::doors::gateway::GatewayContext;
 use crate::doors::gateway::upstream::Connector;
 use crate::settings::Readiness;
 
@@ -19,9 +19,9 @@ const UPSTREAM_KNOWN_FOR: Duration = Duration::from_secs(1);
 
 /// What has to be well for the gateway to be ready.
 #[derive(Debug)]
-pub struct Checks {
+pub struct ReadinessChecks {
     wanted: Readiness,
-    common: Common,
+    common: GatewayContext,
     /// `None` if there is no upstream.
     upstream: Option<Upstream>,
 }
@@ -35,12 +35,12 @@ struct Upstream {
     last: Mutex<Option<(Instant, Result<(), String>)>>,
 }
 
-impl Checks {
+impl ReadinessChecks {
     /// The checks that the settings want.
     ///
     /// # Errors
     /// When the upstream's certificates cannot be read.
-    pub fn new(common: &Common) -> Result<Self, String> {
+    pub fn new(common: &GatewayContext) -> Result<Self, String> {
         let settings = &common.settings;
         // Its connections are not counted among those that requests need.
         let upstream = settings.has_gateway().then(|| {
@@ -76,9 +76,9 @@ impl Checks {
 }
 
 /// Why the shared store gives no decisions; nothing if it does, or there is none.
-fn store(live: &Live) -> Option<String> {
+fn store(live: &PolicyHandle) -> Option<String> {
     let health = live.load().limits.limiter().store_health()?;
-    if health.up && health.breaker == Standing::Closed {
+    if health.up && health.breaker == BreakerState::Closed {
         return None;
     }
     let why = health.trouble.map_or_else(|| "calls fail".to_owned(), |trouble| trouble.to_string());

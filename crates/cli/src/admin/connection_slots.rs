@@ -7,16 +7,16 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 /// The open connections, the oldest first.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct ConnectionSlots {
     most: usize,
-    open: Vec<(AbortHandle, Asked)>,
+    open: Vec<(AbortHandle, RequestSeen)>,
 }
 
 /// Whether a connection has sent a whole request.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Asked(Arc<AtomicBool>);
+pub(super) struct RequestSeen(Arc<AtomicBool>);
 
-impl Asked {
+impl RequestSeen {
     /// It has.
     pub(super) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -27,20 +27,20 @@ impl Asked {
     }
 }
 
-impl Places {
+impl ConnectionSlots {
     pub(super) const fn new(most: usize) -> Self {
         Self { most, open: Vec::new() }
     }
 
     /// Begins a connection. If there is no free place, it closes another one first: the oldest one that has not sent a whole
     /// request, or the oldest one if all have.
-    pub(super) fn take(&mut self, begin: impl FnOnce(Asked) -> JoinHandle<()>) {
+    pub(super) fn take(&mut self, begin: impl FnOnce(RequestSeen) -> JoinHandle<()>) {
         self.open.retain(|(task, _)| !task.is_finished());
         if self.open.len() >= self.most {
             let silent = self.open.iter().position(|(_, asked)| !asked.is_set());
             self.open.remove(silent.unwrap_or(0)).0.abort();
         }
-        let asked = Asked::default();
+        let asked = RequestSeen::default();
         let task = begin(asked.clone());
         self.open.push((task.abort_handle(), asked));
     }
@@ -54,7 +54,7 @@ mod tests {
 
     /// The connections that are left of some, of which these have sent a request, when one more comes.
     async fn left(most: usize, has_asked: &[bool]) -> Vec<bool> {
-        let mut places = Places::new(most);
+        let mut places = ConnectionSlots::new(most);
         let mut tasks = Vec::new();
         for asks in has_asked.iter().chain(&[false]) {
             places.take(|asked| {
@@ -80,7 +80,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_has_ended_leaves_its_place() {
-        let mut places = Places::new(1);
+        let mut places = ConnectionSlots::new(1);
         let ended = tokio::spawn(async {});
         places.take(|_| ended);
         tokio::task::yield_now().await;

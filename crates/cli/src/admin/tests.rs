@@ -13,8 +13,8 @@ use tollgate_engine::PolicyLimits;
 use tollgate_policy::Policy;
 
 use super::*;
-use crate::active_policy::{InForce, Live};
-use crate::doors::gateway::Common;
+use crate::active_policy::{ActivePolicy, PolicyHandle};
+use crate::doors::gateway::GatewayContext;
 use crate::doors::gateway::upstream::Addresses;
 use crate::settings::{Protocol, Settings, Upstream};
 use crate::telemetry::logs::Logs;
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Running {
     address: SocketAddr,
-    operations: Arc<Operations>,
+    operations: Arc<AdminState>,
     stop: oneshot::Sender<()>,
     ended: JoinHandle<()>,
 }
@@ -35,7 +35,7 @@ async fn running(metrics: Arc<Metrics>) -> Running {
 }
 
 /// The operations of a gateway that checks nothing but its policy.
-fn operations(metrics: Arc<Metrics>) -> Operations {
+fn operations(metrics: Arc<Metrics>) -> AdminState {
     let upstream = Upstream {
         tls: false,
         host: "127.0.0.1".into(),
@@ -48,21 +48,21 @@ fn operations(metrics: Arc<Metrics>) -> Operations {
     let settings = Settings::new("t.yaml", upstream);
     let policy = Policy::parse("t.yaml", "tollgate: 1\nroutes: []\n").unwrap();
     let limits = PolicyLimits::new(Limiter::new().unwrap(), Arc::new(policy), None);
-    let live = InForce::new(limits, settings.answers, &Metrics::new(), 1);
+    let live = ActivePolicy::new(limits, settings.answers, &Metrics::new(), 1);
     let logs = Logs::start(&settings.log, &metrics, Clock::monotonic(), std::io::sink()).unwrap();
-    let common = Common {
+    let common = GatewayContext {
         upstream: Arc::new(Addresses::new(&settings.upstream)),
         guards: Arc::default(),
         settings: Arc::new(settings),
-        live: Arc::new(Live::new(live, &metrics)),
+        live: Arc::new(PolicyHandle::new(live, &metrics)),
         metrics,
         logs: Arc::new(logs),
         certificate: None,
     };
-    Operations::new(Checks::new(&common).unwrap())
+    AdminState::new(ReadinessChecks::new(&common).unwrap())
 }
 
-async fn started(operations: Operations) -> Running {
+async fn started(operations: AdminState) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let operations = Arc::new(operations);
@@ -142,7 +142,7 @@ async fn what_is_not_http_or_too_much_of_it_is_turned_away() {
 async fn connections_that_send_nothing_keep_nobody_from_an_answer() {
     // Far longer than this test may take: no place becomes free by itself.
     let connection_time = PATIENCE * 10;
-    let running = started(Operations { connection_time, ..operations(Metrics::new()) }).await;
+    let running = started(AdminState { connection_time, ..operations(Metrics::new()) }).await;
     running.operations.enter(Phase::Ready);
     let mut silent = Vec::new();
     for number in 0..2 * CONNECTIONS_MAX {
@@ -172,7 +172,7 @@ async fn more_requests_at_once_than_places_are_all_answered() {
 #[tokio::test]
 async fn connections_that_send_nothing_are_closed_in_time() {
     let connection_time = Duration::from_millis(300);
-    let running = started(Operations { connection_time, ..operations(Metrics::new()) }).await;
+    let running = started(AdminState { connection_time, ..operations(Metrics::new()) }).await;
     let mut silent = TcpStream::connect(running.address).await.unwrap();
     let mut answer = Vec::new();
     // It is closed, perhaps after a status.

@@ -28,7 +28,7 @@ pub struct SchemaArgs {
     /// Which schema
     #[arg(value_enum, value_name = "WHICH", required_unless_present = "write", hide_possible_values = true)]
     #[arg(help = "Which schema: one of the list below")]
-    pub which: Option<Which>,
+    pub which: Option<SchemaKind>,
     /// Write it, or all, into this folder; it is made if it is not there
     #[arg(long, value_name = "DIR")]
     pub write: Option<String>,
@@ -36,7 +36,7 @@ pub struct SchemaArgs {
 
 /// The schemas there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Which {
+pub enum SchemaKind {
     /// Of `x-rate-limit`.
     Limit,
     /// Of a Tollgate file.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use tollgate_policy::{Annotated, Findings, Policy, Refused, Sources, annotate_file};
+use tollgate_policy::{Annotated, Findings, Policy, RejectedPolicy, Sources, annotate_file};
 
 use crate::cli::{AnnotateArgs, Format};
 use crate::documents;
@@ -66,8 +66,9 @@ pub fn run(args: &AnnotateArgs, out: &mut dyn Write, err: &mut dyn Write) -> io:
 }
 
 /// The document itself, not those that it leads to: it is a policy's first file.
-fn annotated(policy: &Policy) -> Result<Annotated, Refused> {
-    let nothing = || Refused { sources: Sources::default(), findings: Findings::default(), consumers: None };
+fn annotated(policy: &Policy) -> Result<Annotated, RejectedPolicy> {
+    let nothing =
+        || RejectedPolicy { sources: Sources::default(), findings: Findings::default(), consumers: None };
     let (file, _) = policy.sources().iter().next().ok_or_else(nothing)?;
     annotate_file(policy, file)
 }

@@ -9,8 +9,8 @@ use tollgate_policy::Policy;
 use tollgate_policy::diff::{self, Diff};
 
 use crate::cli::{DiffArgs, DiffFormat, FailOn};
-use crate::documents::{self, Checked};
-use crate::report_errors::{self, Reader};
+use crate::documents::{self, CheckedDocuments};
+use crate::report_errors::{self, Audience};
 use crate::{Exit, files};
 
 /// Compares two documents. Consumers are not compared, and their files are not read.
@@ -33,7 +33,7 @@ pub fn run(args: &DiffArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
     };
     let (Some(before), Some(after)) = (usable(&old), usable(&new)) else {
         let program = args.format == DiffFormat::Json;
-        let reader = if program { Reader::Program } else { Reader::Person };
+        let reader = if program { Audience::Program } else { Audience::Person };
         report_errors::tell(&[&old, &new], reader, out, err)?;
         writeln!(err, "tollgate: a document with errors cannot be compared")?;
         return Ok(Exit::Findings);
@@ -58,6 +58,6 @@ fn fails(diff: &Diff, what: FailOn) -> bool {
 }
 
 /// The policy, if nothing is wrong with it.
-fn usable(checked: &Checked) -> Option<&Policy> {
+fn usable(checked: &CheckedDocuments) -> Option<&Policy> {
     checked.policy.as_ref().filter(|_| checked.usable())
 }

@@ -7,10 +7,10 @@ use annotate_snippets::renderer::{AnsiColor, Style};
 use serde_json::{Value, json};
 
 use crate::cli::{DoctorArgs, Format, ServeArgs};
-use crate::doctor::{Finding, Grade, Patient, examine};
+use crate::doctor::{ExaminedStore, Finding, Grade, examine};
 use crate::finding::{counted, printable};
 use crate::serve::store::parts;
-use crate::settings::{self, Problem};
+use crate::settings::{self, SettingProblem};
 use crate::{Exit, files};
 
 /// Width of the longest grade, plus two spaces.
@@ -31,7 +31,8 @@ pub fn run(
         Ok(at) => at,
         Err(unusable) => {
             unusable.problems.iter().try_for_each(|problem| problem.tell(&unusable.sources, err))?;
-            let in_files = unusable.problems.iter().all(|problem| matches!(problem, Problem::InFile(_)));
+            let in_files =
+                unusable.problems.iter().all(|problem| matches!(problem, SettingProblem::InFile(_)));
             return Ok(if in_files { Exit::Findings } else { Exit::Usage });
         }
     };
@@ -39,7 +40,7 @@ pub fn run(
         let (address, settings, naming) = parts.ok_or(
             "no store is configured: use --store, TOLLGATE_STORE_URL, or `store: { url: … }` under `serve`",
         )?;
-        examine(&Patient { address, settings, naming, has_secret: at.secret.is_some() })
+        examine(&ExaminedStore { address, settings, naming, has_secret: at.secret.is_some() })
     });
     match examined {
         Ok(findings) => {

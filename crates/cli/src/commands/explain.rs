@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use tollgate_algorithms::Micros;
 
 use crate::cli::{ExplainArgs, Format};
-use crate::documents::{self, Checked};
+use crate::documents::{self, CheckedDocuments};
 use crate::{Exit, report_errors};
 
 /// Explains a request. `now` is for the expiry of tokens, and for windows that follow the calendar.
@@ -52,7 +52,12 @@ fn usage(why: &str, err: &mut dyn Write) -> io::Result<Exit> {
 }
 
 /// Nothing can be explained by a document with errors.
-fn unusable(checked: &Checked, format: Format, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
+fn unusable(
+    checked: &CheckedDocuments,
+    format: Format,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<Exit> {
     report_errors::tell(&[checked], format.reader(), out, err)?;
     writeln!(err, "tollgate: the document has errors, so nothing can be explained by it")?;
     Ok(Exit::Findings)

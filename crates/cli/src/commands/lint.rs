@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use crate::cli::{LintArgs, LintFormat};
 use crate::{Exit, documents, files, formats};
 use report::Report;
-use severity::{Chosen, Severities};
+use severity::{Severities, SeverityChoice};
 
 /// Checks the documents.
 ///
@@ -29,8 +29,8 @@ pub fn run(args: &LintArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
         return Ok(Exit::Usage);
     }
     let chosen = match Severities::chosen(args, err)? {
-        Chosen::These(chosen) => chosen,
-        Chosen::Wrong(exit) => return Ok(exit),
+        SeverityChoice::These(chosen) => chosen,
+        SeverityChoice::Wrong(exit) => return Ok(exit),
     };
     let mut report = Report::new(chosen);
     let mut exit = Exit::Fine;

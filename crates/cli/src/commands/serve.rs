@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::cli::ServeArgs;
 use crate::serve::{StartError, banner, start_from};
-use crate::settings::{Problem, Settings, Startup, print, resolve};
+use crate::settings::{SettingProblem, Settings, Startup, print, resolve};
 use crate::{Exit, files};
 
 /// Puts the settings together, and prints them if that is asked for.
@@ -22,7 +22,8 @@ pub fn run(
         Ok(resolved) => resolved,
         Err(unusable) => {
             unusable.problems.iter().try_for_each(|problem| problem.tell(&unusable.sources, err))?;
-            let in_files = unusable.problems.iter().all(|problem| matches!(problem, Problem::InFile(_)));
+            let in_files =
+                unusable.problems.iter().all(|problem| matches!(problem, SettingProblem::InFile(_)));
             return Ok(if in_files { Exit::Findings } else { Exit::Usage });
         }
     };

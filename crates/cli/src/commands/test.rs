@@ -14,7 +14,7 @@ use tollgate_policy::scenario::Scenarios;
 use tollgate_policy::{Diagnostic, Sources};
 
 use crate::cli::{TestArgs, TestFormat};
-use crate::documents::{self, Checked, DocumentKind};
+use crate::documents::{self, CheckedDocuments, DocumentKind};
 use crate::finding::{Finding, counted, printable};
 use crate::{Exit, files, formats, render};
 use failure::Failure;
@@ -24,9 +24,9 @@ const FAILED: Style = AnsiColor::Red.on_default().bold();
 
 /// What happened in one file.
 #[derive(Debug)]
-struct Played {
+struct FileResult {
     file: String,
-    scenarios: Vec<Outcome>,
+    scenarios: Vec<ScenarioResult>,
     /// Why nothing could be played: what is wrong with the file, or with the policy that it names.
     wrong: Vec<Finding>,
     drawn: Vec<String>,
@@ -34,7 +34,7 @@ struct Played {
 
 /// What happened in one scenario.
 #[derive(Debug)]
-struct Outcome {
+struct ScenarioResult {
     name: String,
     failures: Vec<Failure>,
     /// Where it failed, and in what.
@@ -102,10 +102,10 @@ fn inputs(arguments: &[String]) -> Vec<(String, Result<(), String>)> {
 ///
 /// # Errors
 /// A sentence, when it or the policy that it names cannot be read.
-fn play_file(argument: &str) -> Result<Played, String> {
+fn play_file(argument: &str) -> Result<FileResult, String> {
     let mut opened = documents::open(argument)?;
     let file = opened.name.to_owned();
-    let mut played = Played { file, scenarios: Vec::new(), wrong: Vec::new(), drawn: Vec::new() };
+    let mut played = FileResult { file, scenarios: Vec::new(), wrong: Vec::new(), drawn: Vec::new() };
     let scenarios = match Scenarios::load(opened.name, &mut |asked| opened.read(asked)) {
         Ok(scenarios) => scenarios,
         Err(refused) => {
@@ -115,7 +115,7 @@ fn play_file(argument: &str) -> Result<Played, String> {
     };
     let checked = documents::check(&scenarios.policy)?;
     let usable = checked.usable();
-    let Checked { policy, directory, sources, findings, in_consumers, .. } = checked;
+    let CheckedDocuments { policy, directory, sources, findings, in_consumers, .. } = checked;
     let Some(policy) = policy.filter(|_| usable) else {
         played.add(&findings, &sources);
         played.drawn.extend(in_consumers.iter().map(render::without_text));
@@ -131,28 +131,28 @@ fn play_file(argument: &str) -> Result<Played, String> {
     for scenario in &scenarios.list {
         let reports = simulate(scenario, &policy, directory.as_ref()).map_err(|error| error.to_string())?;
         let (failures, drawn) = failure::failures(scenario, &reports, &scenarios.sources);
-        played.scenarios.push(Outcome { name: scenario.name.clone(), failures, drawn });
+        played.scenarios.push(ScenarioResult { name: scenario.name.clone(), failures, drawn });
     }
     Ok(played)
 }
 
-impl Played {
+impl FileResult {
     fn add(&mut self, findings: &[Diagnostic], sources: &Sources) {
         self.wrong.extend(findings.iter().map(|finding| Finding::of(finding, sources)));
         self.drawn.extend(findings.iter().map(|finding| render::draw(finding, sources)));
     }
 }
 
-fn count(all: &[Played]) -> (usize, usize) {
+fn count(all: &[FileResult]) -> (usize, usize) {
     let scenarios = || all.iter().flat_map(|played| &played.scenarios);
     let failed = scenarios().filter(|scenario| !scenario.failures.is_empty()).count();
     (scenarios().count().saturating_sub(failed), failed)
 }
 
-fn human(all: &[Played], quiet: bool, out: &mut dyn Write) -> io::Result<()> {
+fn human(all: &[FileResult], quiet: bool, out: &mut dyn Write) -> io::Result<()> {
     for played in all {
         played.drawn.iter().try_for_each(|drawn| writeln!(out, "{drawn}\n"))?;
-        for Outcome { name, drawn, .. } in &played.scenarios {
+        for ScenarioResult { name, drawn, .. } in &played.scenarios {
             match drawn {
                 None if quiet => {}
                 None => writeln!(out, "{PASSED}passed{PASSED:#}  {}", printable(name))?,
@@ -171,9 +171,9 @@ fn human(all: &[Played], quiet: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{} passed, {failed} failed{wrong}", counted(passed, "scenario"))
 }
 
-fn data(all: &[Played], unread: &[(String, String)]) -> Value {
+fn data(all: &[FileResult], unread: &[(String, String)]) -> Value {
     let findings = |list: &[Finding]| list.iter().map(formats::json::finding).collect::<Vec<_>>();
-    let scenario = |file: &str, outcome: &Outcome| {
+    let scenario = |file: &str, outcome: &ScenarioResult| {
         json!({
             "file": file,
             "name": outcome.name,

@@ -15,12 +15,12 @@ use std::time::Duration;
 use tollgate_redis::LinkError;
 
 use super::finding::{Finding, Grade};
-use super::observations::{Fields, Found};
+use super::observations::{Fields, Observations};
 use super::remedies::cure;
 
 /// All checks, in the order an operator would go through them: connection, version, data safety, availability, permissions,
 /// function, speed.
-pub(super) fn judge(found: &Found) -> Vec<Finding> {
+pub(super) fn judge(found: &Observations) -> Vec<Finding> {
     let mut all = vec![connection(found), server::version(found), server::role(found)];
     if server::is_sentinel(found) {
         // The other checks do not apply to a server without data.
@@ -45,7 +45,7 @@ pub(super) fn unreachable(at: &str, error: &LinkError) -> Finding {
     Finding::fault("connection", format!("{at}: {error}"), cure(error.cause()))
 }
 
-fn connection(found: &Found) -> Finding {
+fn connection(found: &Observations) -> Finding {
     let way = match found.at.split_once("://") {
         Some(("rediss", _)) => "over TLS",
         Some(("unix", _)) => "over a Unix socket",
@@ -59,7 +59,7 @@ fn connection(found: &Found) -> Finding {
 }
 
 /// Judges `INFO`; if that is unavailable, says which permission is missing.
-fn by_info(found: &Found, check: &'static str, judge: impl FnOnce(&Fields) -> Finding) -> Finding {
+fn by_info(found: &Observations, check: &'static str, judge: impl FnOnce(&Fields) -> Finding) -> Finding {
     match &found.info {
         Ok(info) => judge(info),
         Err(why) => not_asked(found, check, ("INFO", "+info"), why),
@@ -67,7 +67,11 @@ fn by_info(found: &Found, check: &'static str, judge: impl FnOnce(&Fields) -> Fi
 }
 
 /// Judges `INFO` and `CONFIG GET`; if one is unavailable, says which permission is missing.
-fn by_config(found: &Found, check: &'static str, judge: impl FnOnce(&Fields, &Fields) -> Finding) -> Finding {
+fn by_config(
+    found: &Observations,
+    check: &'static str,
+    judge: impl FnOnce(&Fields, &Fields) -> Finding,
+) -> Finding {
     match (&found.info, &found.config) {
         (Err(why), _) => not_asked(found, check, ("INFO", "+info"), why),
         (_, Err(why)) => not_asked(found, check, ("CONFIG GET", "+config|get"), why),
@@ -75,7 +79,7 @@ fn by_config(found: &Found, check: &'static str, judge: impl FnOnce(&Fields, &Fi
     }
 }
 
-fn not_asked(found: &Found, check: &'static str, (what, rule): (&str, &str), why: &str) -> Finding {
+fn not_asked(found: &Observations, check: &'static str, (what, rule): (&str, &str), why: &str) -> Finding {
     let user = found.user.as_deref().unwrap_or("default");
     let cure = format!(
         "`ACL SETUSER {user} {rule}`, or run doctor as an operator; if the provider forbids it to everybody, ask the provider"

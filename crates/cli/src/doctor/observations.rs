@@ -6,11 +6,11 @@ use std::time::Duration;
 use tollgate_redis::StoreError;
 
 /// What was asked, or in a few words why it is not known.
-pub(super) type Asked<T> = Result<T, String>;
+pub(super) type Observed<T> = Result<T, String>;
 
 /// What was found out about a store.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct Observations {
     /// Its address, without a password.
     pub(super) at: String,
     /// As whom we came; `None` without a password.
@@ -20,23 +20,23 @@ pub(super) struct Found {
     /// How long a decision may take.
     pub(super) budget: Duration,
     /// What `INFO` says.
-    pub(super) info: Asked<Fields>,
+    pub(super) info: Observed<Fields>,
     /// What `CONFIG GET` says.
-    pub(super) config: Asked<Fields>,
+    pub(super) config: Observed<Fields>,
     /// How its clock stands to ours.
-    pub(super) clock: Asked<Clock>,
+    pub(super) clock: Observed<Clock>,
     /// What we may do there.
-    pub(super) rights: Asked<Rights>,
+    pub(super) rights: Observed<MissingPermissions>,
     /// Whether we may do what no gateway needs: `FLUSHALL`.
-    pub(super) may_flush: Asked<bool>,
+    pub(super) may_flush: Observed<bool>,
     /// Which commands held the server.
-    pub(super) slow: Asked<Vec<Slow>>,
+    pub(super) slow: Observed<Vec<SlowEvent>>,
     /// What else did, if it watches for that.
-    pub(super) events: Asked<Vec<Slow>>,
+    pub(super) events: Observed<Vec<SlowEvent>>,
     /// Whether every kind of limit was decided as it should be.
     pub(super) decided: Result<(), StoreError>,
     /// Duration of decisions.
-    pub(super) latency: Asked<Latency>,
+    pub(super) latency: Observed<Latency>,
 }
 
 /// Names and values.
@@ -54,7 +54,7 @@ pub(super) struct Clock {
 
 /// What we may not do of all that is needed.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Rights {
+pub(super) struct MissingPermissions {
     /// Rules that give what is missing, such as `+setrange` or `~tg3:*`.
     pub(super) missing: Vec<&'static str>,
     /// Commands that the server does not have: renamed or disabled for everybody.
@@ -65,7 +65,7 @@ pub(super) struct Rights {
 
 /// Something that held the server.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Slow {
+pub(super) struct SlowEvent {
     /// A command's name, or an event's. It comes from the server.
     pub(super) what: String,
     /// For how long.

@@ -3,9 +3,9 @@
 //! It is really done, and not asked of `ACL DRYRUN`: a user who may do no more than it needs may not ask that, servers before
 //! Redis 7 do not have it, and a command that was renamed away is found, too.
 
-use tollgate_redis::{Inspector, LinkError, Told};
+use tollgate_redis::{Inspector, LinkError, QueryReply};
 
-use super::observations::{Asked, Rights};
+use super::observations::{MissingPermissions, Observed};
 
 /// Tries each command, in the order of [`COMMANDS`].
 const SCRIPT: &str = include_str!("permission_probe.lua");
@@ -31,7 +31,7 @@ const NO_SCRIPT: &str = "0000000000000000000000000000000000000000";
 
 /// What became of a trial.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Trial {
+enum ProbeResult {
     Done,
     /// The user may not do it.
     Forbidden,
@@ -44,8 +44,8 @@ enum Trial {
 }
 
 /// Tries everything. `name` is a key of ours that nobody uses.
-pub(super) async fn rights(inspector: &mut Inspector, name: &str) -> Asked<Rights> {
-    let mut rights = Rights::default();
+pub(super) async fn rights(inspector: &mut Inspector, name: &str) -> Observed<MissingPermissions> {
+    let mut rights = MissingPermissions::default();
     // One is tried after the other: who may not `EVALSHA` may still `EVAL`.
     let by_digest = trial(&inspector.ask(&["EVALSHA", NO_SCRIPT, "1", name]).await);
     rights.add(by_digest, "EVALSHA", "+evalsha");
@@ -66,14 +66,14 @@ pub(super) async fn rights(inspector: &mut Inspector, name: &str) -> Asked<Right
     Ok(rights)
 }
 
-impl Rights {
-    fn add(&mut self, trial: Trial, command: &'static str, rule: &'static str) {
+impl MissingPermissions {
+    fn add(&mut self, trial: ProbeResult, command: &'static str, rule: &'static str) {
         let (list, word) = match trial {
-            Trial::Done => return,
-            Trial::Forbidden => (&mut self.missing, rule),
-            Trial::ForbiddenKey => (&mut self.missing, KEYS),
-            Trial::Gone => (&mut self.gone, command),
-            Trial::Untold => (&mut self.untold, command),
+            ProbeResult::Done => return,
+            ProbeResult::Forbidden => (&mut self.missing, rule),
+            ProbeResult::ForbiddenKey => (&mut self.missing, KEYS),
+            ProbeResult::Gone => (&mut self.gone, command),
+            ProbeResult::Untold => (&mut self.untold, command),
         };
         if !list.contains(&word) {
             list.push(word);
@@ -81,60 +81,63 @@ impl Rights {
     }
 }
 
-fn trial(answer: &Result<Told, LinkError>) -> Trial {
+fn trial(answer: &Result<QueryReply, LinkError>) -> ProbeResult {
     match answer {
         Err(LinkError::Server { message, .. }) => trial_of(message),
-        Ok(_) => Trial::Done,
-        Err(_) => Trial::Untold,
+        Ok(_) => ProbeResult::Done,
+        Err(_) => ProbeResult::Untold,
     }
 }
 
 /// What an error line says about a right; an empty one says that it was done.
-fn trial_of(line: &str) -> Trial {
+fn trial_of(line: &str) -> ProbeResult {
     let line = line.trim_start_matches('-');
     let has = |words: &[&str]| words.iter().any(|words| line.contains(words));
     if line.is_empty() || line.starts_with("NOSCRIPT") {
-        return Trial::Done;
+        return ProbeResult::Done;
     }
     // Of keys first: what is said of them has the other words, too.
     if has(&["access at least one of the keys", "access one of the keys", "permissions to access a key"]) {
-        return Trial::ForbiddenKey;
+        return ProbeResult::ForbiddenKey;
     }
     if has(&["NOPERM", "The user executing the script can't", "ACL failure in script"]) {
-        return Trial::Forbidden;
+        return ProbeResult::Forbidden;
     }
     if has(&["nknown Redis command", "nknown command"]) {
-        return Trial::Gone;
+        return ProbeResult::Gone;
     }
-    Trial::Untold
+    ProbeResult::Untold
 }
 
 #[test]
 fn what_servers_say_of_rights_is_understood() {
     let lines = [
-        ("", Trial::Done),
-        ("NOSCRIPT No matching script. Please use EVAL.", Trial::Done),
-        ("NOPERM this user has no permissions to run the 'eval' command", Trial::Forbidden),
-        ("NOPERM User gate has no permissions to run the 'eval' command", Trial::Forbidden),
+        ("", ProbeResult::Done),
+        ("NOSCRIPT No matching script. Please use EVAL.", ProbeResult::Done),
+        ("NOPERM this user has no permissions to run the 'eval' command", ProbeResult::Forbidden),
+        ("NOPERM User gate has no permissions to run the 'eval' command", ProbeResult::Forbidden),
         (
             "NOPERM this user has no permissions to access one of the keys used as arguments",
-            Trial::ForbiddenKey,
+            ProbeResult::ForbiddenKey,
         ),
-        ("NOPERM No permissions to access a key", Trial::ForbiddenKey),
-        ("ERR The user executing the script can't run this command or subcommand", Trial::Forbidden),
-        ("-NOPERM The user executing the script can't run this command or subcommand", Trial::Forbidden),
+        ("NOPERM No permissions to access a key", ProbeResult::ForbiddenKey),
+        ("ERR The user executing the script can't run this command or subcommand", ProbeResult::Forbidden),
+        (
+            "-NOPERM The user executing the script can't run this command or subcommand",
+            ProbeResult::Forbidden,
+        ),
         (
             "ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
-            Trial::ForbiddenKey,
+            ProbeResult::ForbiddenKey,
         ),
         (
             "ERR ACL failure in script: User gate has no permissions to run the 'set' command",
-            Trial::Forbidden,
+            ProbeResult::Forbidden,
         ),
-        ("ERR ACL failure in script: No permissions to access a key", Trial::ForbiddenKey),
-        ("ERR Unknown Redis command called from script", Trial::Gone),
-        ("ERR unknown command 'EVAL', with args beginning with: ", Trial::Gone),
-        ("OOM command not allowed when used memory > 'maxmemory'.", Trial::Untold),
+        ("ERR ACL failure in script: No permissions to access a key", ProbeResult::ForbiddenKey),
+        ("ERR Unknown Redis command called from script", ProbeResult::Gone),
+        ("ERR unknown command 'EVAL', with args beginning with: ", ProbeResult::Gone),
+        ("OOM command not allowed when used memory > 'maxmemory'.", ProbeResult::Untold),
     ];
     for (line, expected) in lines {
         assert_eq!(trial_of(line), expected, "{line}");

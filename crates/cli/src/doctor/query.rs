@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_redis::{Cause, Inspector, LinkError, Told};
+use tollgate_redis::{Cause, Inspector, LinkError, QueryReply};
 
-use super::observations::{Asked, Clock, Fields, Found, Slow};
-use super::{ASKING_TIME_MAX, Patient, permission_probe, trial_decisions};
+use super::observations::{Clock, Fields, Observations, Observed, SlowEvent};
+use super::{ASKING_TIME_MAX, ExaminedStore, permission_probe, trial_decisions};
 use crate::files;
 
 /// The settings that are looked at. None of them is a secret: passwords are settings, too, and are not asked for.
@@ -29,16 +29,16 @@ const CLOCK_READINGS: usize = 7;
 const SLOW_MAX: &str = "1024";
 
 /// A connection on which there is a time to ask.
-struct Asker {
+struct QueryConnection {
     inspector: Inspector,
     until: Instant,
 }
 
 /// Asks everything, and tries it out.
-pub(super) async fn ask(inspector: Inspector, patient: &Patient) -> Found {
+pub(super) async fn ask(inspector: Inspector, patient: &ExaminedStore) -> Observations {
     let sends_password = patient.settings.password.is_some();
     let user = patient.address.user().or(sends_password.then_some("default")).map(str::to_owned);
-    let mut asker = Asker { inspector, until: Instant::now() + ASKING_TIME_MAX };
+    let mut asker = QueryConnection { inspector, until: Instant::now() + ASKING_TIME_MAX };
     let info = asker.info().await;
     let config = asker.config().await;
     let clock = asker.clock().await;
@@ -51,7 +51,7 @@ pub(super) async fn ask(inspector: Inspector, patient: &Patient) -> Found {
     let budget = patient.settings.budget;
     let at = patient.address.to_string();
     let has_secret = patient.has_secret;
-    Found {
+    Observations {
         at,
         user,
         has_secret,
@@ -68,22 +68,22 @@ pub(super) async fn ask(inspector: Inspector, patient: &Patient) -> Found {
     }
 }
 
-impl Asker {
-    async fn ask(&mut self, words: &[&str]) -> Asked<Told> {
+impl QueryConnection {
+    async fn ask(&mut self, words: &[&str]) -> Observed<QueryReply> {
         if Instant::now() >= self.until {
             return Err("the server is too slow: no time was left for this query".into());
         }
         self.inspector.ask(words).await.map_err(|error| why(&error))
     }
 
-    async fn info(&mut self) -> Asked<Fields> {
+    async fn info(&mut self) -> Observed<Fields> {
         let said = self.ask(&["INFO"]).await?;
         let text = said.text().ok_or("`INFO` returned no text")?;
         Ok(fields(text))
     }
 
     /// A setting that this server does not have is left out.
-    async fn config(&mut self) -> Asked<Fields> {
+    async fn config(&mut self) -> Observed<Fields> {
         let mut fields = Fields::default();
         for name in CONFIG {
             let said = self.ask(&["CONFIG", "GET", name]).await?;
@@ -94,7 +94,7 @@ impl Asker {
         Ok(fields)
     }
 
-    async fn clock(&mut self) -> Asked<Clock> {
+    async fn clock(&mut self) -> Observed<Clock> {
         let mut best: Option<Clock> = None;
         for _ in 0..CLOCK_READINGS {
             let (ours, asked) = (files::wall_clock(), Instant::now());
@@ -115,15 +115,15 @@ impl Asker {
     }
 
     /// The commands that held the server.
-    async fn slow(&mut self, clock: &Asked<Clock>) -> Asked<Vec<Slow>> {
+    async fn slow(&mut self, clock: &Observed<Clock>) -> Observed<Vec<SlowEvent>> {
         let said = self.ask(&["SLOWLOG", "GET", SLOW_MAX]).await?;
         let entries = entries(&said, "SLOWLOG GET")?;
-        let since = Since::of(clock)?;
-        let command = |entry: &Told| match entry.list() {
+        let since = ServerTime::of(clock)?;
+        let command = |entry: &QueryReply| match entry.list() {
             [_, at, took, words, ..] => {
                 let what = words.list().first()?.text()?.to_owned();
                 let took = Duration::from_micros(u64::try_from(took.number()?).ok()?);
-                Some(Slow { what, took, ago: since.ago(at.number()?) })
+                Some(SlowEvent { what, took, ago: since.ago(at.number()?) })
             }
             _ => None,
         };
@@ -131,14 +131,14 @@ impl Asker {
     }
 
     /// What else held the server, if it watches for that.
-    async fn events(&mut self, clock: &Asked<Clock>) -> Asked<Vec<Slow>> {
+    async fn events(&mut self, clock: &Observed<Clock>) -> Observed<Vec<SlowEvent>> {
         let said = self.ask(&["LATENCY", "LATEST"]).await?;
         let entries = entries(&said, "LATENCY LATEST")?;
-        let since = Since::of(clock)?;
-        let event = |entry: &Told| match entry.list() {
+        let since = ServerTime::of(clock)?;
+        let event = |entry: &QueryReply| match entry.list() {
             [what, at, took, ..] => {
                 let took = Duration::from_millis(u64::try_from(took.number()?).ok()?);
-                Some(Slow { what: what.text()?.to_owned(), took, ago: since.ago(at.number()?) })
+                Some(SlowEvent { what: what.text()?.to_owned(), took, ago: since.ago(at.number()?) })
             }
             _ => None,
         };
@@ -146,7 +146,7 @@ impl Asker {
     }
 
     /// Only asked, not tried.
-    async fn may_flush(&mut self, user: &str) -> Asked<bool> {
+    async fn may_flush(&mut self, user: &str) -> Observed<bool> {
         let said = self.ask(&["ACL", "DRYRUN", user, "FLUSHALL"]).await?;
         match said.text() {
             Some("OK") => Ok(true),
@@ -157,8 +157,8 @@ impl Asker {
 }
 
 /// What a list has in it. What is no list is not an empty one.
-fn entries<'t>(said: &'t Told, question: &str) -> Asked<&'t [Told]> {
-    if matches!(said, Told::List(_)) {
+fn entries<'t>(said: &'t QueryReply, question: &str) -> Observed<&'t [QueryReply]> {
+    if matches!(said, QueryReply::List(_)) {
         Ok(said.list())
     } else {
         Err(format!("`{question}` returned no list"))
@@ -166,10 +166,10 @@ fn entries<'t>(said: &'t Told, question: &str) -> Asked<&'t [Told]> {
 }
 
 /// The server's time now, in whole seconds.
-struct Since(i64);
+struct ServerTime(i64);
 
-impl Since {
-    fn of(clock: &Asked<Clock>) -> Asked<Self> {
+impl ServerTime {
+    fn of(clock: &Observed<Clock>) -> Observed<Self> {
         let clock = clock.as_ref().map_err(|why| format!("its age is unknown without `TIME`: {why}"))?;
         let ours = i64::try_from(files::wall_clock().get()).unwrap_or(i64::MAX);
         Ok(Self(ours.saturating_add(clock.ahead) / 1_000_000))

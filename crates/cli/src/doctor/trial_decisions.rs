@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use tollgate_algorithms::{Limit, LimitError, Micros, Mode, Window};
-use tollgate_redis::{Ask, Cause, Hit, LinkError, Name, Naming, Reply, Settings, Store, StoreError};
+use tollgate_redis::{Cause, Command, Hit, LinkError, Name, Naming, Reply, Settings, Store, StoreError};
 
-use super::Patient;
-use super::observations::{Asked, Latency};
+use super::ExaminedStore;
+use super::observations::{Latency, Observed};
 use crate::files;
 
 /// How long one decision is waited for, whatever the budget: what it really takes is to be seen.
@@ -45,7 +45,7 @@ fn spread(naming: &Naming) -> [Name; SPREAD] {
 }
 
 /// Whether decisions are made, and how long they take. The second is not tried without the first.
-pub(super) async fn try_out(patient: &Patient) -> (Result<(), StoreError>, Asked<Latency>) {
+pub(super) async fn try_out(patient: &ExaminedStore) -> (Result<(), StoreError>, Observed<Latency>) {
     let store = match open(patient) {
         Ok(store) => store,
         Err(error) => {
@@ -66,7 +66,7 @@ pub(super) async fn try_out(patient: &Patient) -> (Result<(), StoreError>, Asked
         Err(_) => Err("no decision was made".into()),
     };
     for name in [&one, &other] {
-        if store.ask(&Ask::Reset(name)).await.is_err() {
+        if store.ask(&Command::Reset(name)).await.is_err() {
             // Without a server there is nothing to forget, and else it is gone by itself soon.
             break;
         }
@@ -74,7 +74,7 @@ pub(super) async fn try_out(patient: &Patient) -> (Result<(), StoreError>, Asked
     (decided, latency)
 }
 
-fn open(patient: &Patient) -> Result<Store, StoreError> {
+fn open(patient: &ExaminedStore) -> Result<Store, StoreError> {
     let settings = Settings {
         budget: DECISION_TIME_MAX,
         connections: 1,
@@ -106,14 +106,14 @@ async fn decide(store: &Store, one: &Name, other: &Name) -> Result<(), StoreErro
     let limits = limits().map_err(|error| StoreError::Disagrees(error.to_string()))?;
     for limit in &limits {
         let hit = Hit { limit, name: one, cost: 1, mode: Mode::Enforced };
-        granted(store, &Ask::Charge(&[hit])).await?;
-        granted(store, &Ask::Peek(&[hit])).await?;
-        store.ask(&Ask::Reset(one)).await?;
+        granted(store, &Command::Charge(&[hit])).await?;
+        granted(store, &Command::Peek(&[hit])).await?;
+        store.ask(&Command::Reset(one)).await?;
     }
     let [limit, ..] = &limits;
     let hit = |name| Hit { limit, name, cost: 1, mode: Mode::Enforced };
-    granted(store, &Ask::Charge(&[hit(one), hit(other)])).await?;
-    granted(store, &Ask::UpTo(hit(other))).await
+    granted(store, &Command::Charge(&[hit(one), hit(other)])).await?;
+    granted(store, &Command::UpTo(hit(other))).await
 }
 
 /// Asks about keys of other slots, which another node of a cluster may have (MOVED). Nothing is charged.
@@ -121,12 +121,12 @@ async fn look_around(store: &Store, names: &[Name]) -> Result<(), StoreError> {
     let limits = limits().map_err(|error| StoreError::Disagrees(error.to_string()))?;
     let [limit, ..] = &limits;
     for name in names {
-        granted(store, &Ask::Peek(&[Hit { limit, name, cost: 1, mode: Mode::Enforced }])).await?;
+        granted(store, &Command::Peek(&[Hit { limit, name, cost: 1, mode: Mode::Enforced }])).await?;
     }
     Ok(())
 }
 
-async fn granted(store: &Store, ask: &Ask<'_>) -> Result<(), StoreError> {
+async fn granted(store: &Store, ask: &Command<'_>) -> Result<(), StoreError> {
     match store.ask(ask).await? {
         Reply::Decided { granted: true, .. } => Ok(()),
         other @ (Reply::Decided { granted: false, .. } | Reply::Reset { .. }) => {
@@ -136,7 +136,7 @@ async fn granted(store: &Store, ask: &Ask<'_>) -> Result<(), StoreError> {
 }
 
 /// Times decisions, one after the other.
-async fn time(store: &Store, name: &Name) -> Asked<Latency> {
+async fn time(store: &Store, name: &Name) -> Observed<Latency> {
     // It never refuses: a charge writes, and a refusal does not.
     let limit = Limit::token_bucket(1_000_000, 1000, Micros::SECOND).map_err(|error| error.to_string())?;
     let hit = Hit { limit: &limit, name, cost: 1, mode: Mode::Enforced };
@@ -144,7 +144,7 @@ async fn time(store: &Store, name: &Name) -> Asked<Latency> {
     let mut times = Vec::with_capacity(TIMED);
     while times.len() < TIMED && begun.elapsed() < TIMING_TIME_MAX {
         let asked = Instant::now();
-        granted(store, &Ask::Charge(&[hit])).await.map_err(|error| error.to_string())?;
+        granted(store, &Command::Charge(&[hit])).await.map_err(|error| error.to_string())?;
         times.push(asked.elapsed());
     }
     Latency::of(&mut times).ok_or_else(|| "no decision was timed".into())

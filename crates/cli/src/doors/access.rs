@@ -6,7 +6,7 @@ use arc_swap::ArcSwap;
 use sha2::{Digest, Sha256};
 
 use crate::files;
-use crate::reload::Seen;
+use crate::reload::FileHashes;
 use crate::settings::Endpoint;
 
 /// Tokens of one endpoint. More are an error: they are for rotation, and every one is compared with each that is sent.
@@ -43,7 +43,7 @@ impl Access {
     ///
     /// # Errors
     /// A sentence, without what may be a token.
-    pub(crate) fn load(name: &str, endpoint: &Endpoint, seen: &mut Seen) -> Result<Self, String> {
+    pub(crate) fn load(name: &str, endpoint: &Endpoint, seen: &mut FileHashes) -> Result<Self, String> {
         let (setting, file) = (format!("{name}.tokens"), endpoint.tokens.clone());
         let access = Self { setting, file, tokens: ArcSwap::default() };
         access.reload(seen)?;
@@ -54,7 +54,7 @@ impl Access {
     ///
     /// # Errors
     /// A sentence, without what may be a token. What was in force stays in force.
-    pub(crate) fn reload(&self, seen: &mut Seen) -> Result<bool, String> {
+    pub(crate) fn reload(&self, seen: &mut FileHashes) -> Result<bool, String> {
         let Some(file) = &self.file else { return Ok(false) };
         let setting = &self.setting;
         if !files::is_there(file) {

@@ -10,11 +10,11 @@ use tokio::sync::watch::{Sender, channel};
 use tokio::time::timeout;
 
 use super::access::Access;
-use super::gateway::Common;
+use super::gateway::GatewayContext;
 use super::listener::{Context, Entrance, accept};
 use super::tls::Certificate;
 use super::{grpc, http_api, resp};
-use crate::reload::Seen;
+use crate::reload::FileHashes;
 use crate::settings::Settings;
 
 /// How long tasks that are still running at the end have.
@@ -33,7 +33,7 @@ impl Guard {
     ///
     /// # Errors
     /// A sentence about the first file that cannot be used.
-    pub(crate) fn load_all(settings: &Settings, seen: &mut Seen) -> Result<Arc<[Self]>, String> {
+    pub(crate) fn load_all(settings: &Settings, seen: &mut FileHashes) -> Result<Arc<[Self]>, String> {
         let mut guards = Vec::new();
         for (name, endpoint) in settings.endpoints() {
             if endpoint.listen.is_none() {
@@ -64,7 +64,7 @@ impl Endpoints {
     /// # Errors
     /// A sentence, when an endpoint cannot be prepared or the system gives no runtime.
     pub(crate) fn start(
-        common: &Common,
+        common: &GatewayContext,
         listeners: Vec<(&'static str, TcpListener)>,
     ) -> Result<Self, String> {
         let settings = &common.settings;
@@ -89,7 +89,12 @@ impl Endpoints {
         Ok(endpoints)
     }
 
-    fn open(&mut self, common: &Common, name: &'static str, listener: TcpListener) -> Result<(), String> {
+    fn open(
+        &mut self,
+        common: &GatewayContext,
+        name: &'static str,
+        listener: TcpListener,
+    ) -> Result<(), String> {
         let guard = common.guards.iter().find(|guard| guard.name == name);
         let guard = guard.cloned().ok_or_else(|| format!("the endpoint `{name}` is not configured"))?;
         let connections = common.settings.endpoints().into_iter().find(|(known, _)| *known == name);

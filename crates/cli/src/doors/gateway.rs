@@ -37,11 +37,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch::{Receiver, Sender, channel};
 
-use self::accept::Places;
+use self::accept::ConnectionLimiter;
 use self::upstream::Addresses;
-use self::worker::{Shared, Worker};
+use self::worker::{Worker, WorkerShared};
 use self::workers::Workers;
-use crate::active_policy::Live;
+use crate::active_policy::PolicyHandle;
 use crate::doors::endpoints::Guard;
 use crate::doors::tls::Certificate;
 use crate::settings::Settings;
@@ -58,11 +58,11 @@ pub struct Gateway {
 
 /// What a gateway has in common with those around it.
 #[derive(Clone, Debug)]
-pub struct Common {
+pub struct GatewayContext {
     /// The settings.
     pub settings: Arc<Settings>,
     /// The policy in force.
-    pub live: Arc<Live>,
+    pub live: Arc<PolicyHandle>,
     /// What it counts.
     pub metrics: Arc<Metrics>,
     /// Where its lines go.
@@ -80,17 +80,17 @@ impl Gateway {
     ///
     /// # Errors
     /// When the upstream's certificates cannot be read, or the system does not give a worker what it needs.
-    pub fn start(common: &Common, listeners: Vec<TcpListener>) -> Result<Self, String> {
-        let Common { settings, live, metrics, logs, certificate, upstream, .. } = common;
+    pub fn start(common: &GatewayContext, listeners: Vec<TcpListener>) -> Result<Self, String> {
+        let GatewayContext { settings, live, metrics, logs, certificate, upstream, .. } = common;
         let (stop, stopped) = channel(false);
         let bounds = &settings.bounds;
-        let shared = Shared {
+        let shared = WorkerShared {
             settings: Arc::clone(settings),
             live: Arc::clone(live),
             logs: Arc::clone(logs),
             certificate: certificate.clone(),
             upstream: Arc::clone(upstream),
-            places: Arc::new(Places::new(bounds.connections, bounds.connections_per_address)),
+            places: Arc::new(ConnectionLimiter::new(bounds.connections, bounds.connections_per_address)),
             stop: stopped,
         };
         let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::access::Access;
-use super::gateway::Common;
+use super::gateway::GatewayContext;
 use super::stream::Stream;
 use super::tls::Certificate;
 use crate::telemetry::metrics::EndpointMetrics;
@@ -26,7 +26,7 @@ pub(crate) struct Context {
     /// Its section of the settings: `grpc`, `resp` or `api`.
     pub(crate) name: &'static str,
     /// Settings, the policy in force (with the limiter), metrics and logs.
-    pub(crate) common: Common,
+    pub(crate) common: GatewayContext,
     /// Who may use it. A client certificate that TLS asks for was checked before a handler sees the connection.
     pub(crate) access: Arc<Access>,
     /// What it counts.

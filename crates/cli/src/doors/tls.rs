@@ -11,7 +11,7 @@ use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
 use crate::files;
-use crate::reload::Seen;
+use crate::reload::FileHashes;
 use crate::settings::Tls;
 
 /// The largest file with certificates or a key. A larger one is refused.
@@ -20,13 +20,13 @@ const FILE_BYTES_MAX: usize = 1 << 20;
 /// The certificate in force. Handshakes use the one that is in force when they begin; connections keep theirs.
 pub struct Certificate {
     files: Tls,
-    loaded: Mutex<Pair>,
+    loaded: Mutex<CertifiedKeyPair>,
     config: ArcSwap<ServerConfig>,
 }
 
 /// A chain of certificates and its key.
 #[derive(PartialEq, Eq)]
-struct Pair {
+struct CertifiedKeyPair {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
     /// The authorities of clients' certificates. Empty: clients show none.
@@ -38,7 +38,7 @@ impl Certificate {
     ///
     /// # Errors
     /// A sentence with the file.
-    pub(crate) fn load(files: &Tls, seen: &mut Seen) -> Result<Self, String> {
+    pub(crate) fn load(files: &Tls, seen: &mut FileHashes) -> Result<Self, String> {
         if !files::is_there(&files.key) {
             // It may be the key itself, by mistake: so it is not repeated.
             let setting = files.key_setting;
@@ -46,7 +46,7 @@ impl Certificate {
                 "`{setting}` names a file that does not exist: set it to the file with the key"
             ));
         }
-        let pair = Pair::read(files, seen)?;
+        let pair = CertifiedKeyPair::read(files, seen)?;
         let config = ArcSwap::from_pointee(pair.config(files)?);
         Ok(Self { files: files.clone(), loaded: Mutex::new(pair), config })
     }
@@ -55,8 +55,8 @@ impl Certificate {
     ///
     /// # Errors
     /// A sentence with the file. What was in force stays in force.
-    pub(crate) fn reload(&self, seen: &mut Seen) -> Result<bool, String> {
-        let pair = Pair::read(&self.files, seen)?;
+    pub(crate) fn reload(&self, seen: &mut FileHashes) -> Result<bool, String> {
+        let pair = CertifiedKeyPair::read(&self.files, seen)?;
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         // A new configuration forgets the sessions that clients could resume, so an old one stays while it can.
         if pair == *loaded {
@@ -73,8 +73,8 @@ impl Certificate {
     }
 }
 
-impl Pair {
-    fn read(files: &Tls, seen: &mut Seen) -> Result<Self, String> {
+impl CertifiedKeyPair {
+    fn read(files: &Tls, seen: &mut FileHashes) -> Result<Self, String> {
         // Both are noted, also if one is wrong: either may be what is mended.
         let (certificate, key) = (read(&files.certificate, seen), read(&files.key, seen));
         let client_ca = files.client_ca.as_ref().map(|file| (file, read(file, seen)));
@@ -127,7 +127,7 @@ fn certificates(file: &str, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>
     Ok(chain)
 }
 
-fn read(name: &str, seen: &mut Seen) -> Result<Vec<u8>, String> {
+fn read(name: &str, seen: &mut FileHashes) -> Result<Vec<u8>, String> {
     let most = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     let read = files::feed_up_to(name, most, &mut |piece| bytes.extend_from_slice(piece));

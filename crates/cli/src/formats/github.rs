@@ -7,10 +7,10 @@ use std::io::{self, Write};
 
 use tollgate_policy::Severity;
 
-use crate::finding::{Aside, Finding};
+use crate::finding::{Finding, RunNote};
 
 /// Prints one line for each finding, and one for each that is about the run.
-pub(crate) fn write(findings: &[Finding], asides: &[Aside], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(findings: &[Finding], asides: &[RunNote], out: &mut dyn Write) -> io::Result<()> {
     for finding in findings {
         let command = command(finding.severity);
         write!(out, "::{command} file={},line={}", property(&finding.span.file), finding.span.line)?;

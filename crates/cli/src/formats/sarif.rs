@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tollgate_policy::Severity;
 
 use crate::files::STANDARD_INPUT;
-use crate::finding::{Aside, Finding, Span};
+use crate::finding::{Finding, RunNote, Span};
 use crate::lint_codes;
 
 /// What a run has found.
@@ -17,7 +17,7 @@ pub(crate) struct Run<'a> {
     /// What comments in the documents accept, with their reasons.
     pub(crate) suppressed: &'a [(Finding, String)],
     /// What is about the run, and about no place of a document.
-    pub(crate) asides: Vec<Aside>,
+    pub(crate) asides: Vec<RunNote>,
 }
 
 /// The whole log.

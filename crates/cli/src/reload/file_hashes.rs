@@ -12,7 +12,7 @@ pub const COMPARED_BYTES_MAX: u64 = 1 << 30;
 ///
 /// A 64-bit hash of a text, with a key per process: a change goes unnoticed with a probability of 2^-64.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct FileHashes {
     files: BTreeMap<String, Content>,
     keys: RandomState,
 }
@@ -38,7 +38,7 @@ impl Content {
     }
 }
 
-impl PartialEq for Seen {
+impl PartialEq for FileHashes {
     fn eq(&self, other: &Self) -> bool {
         let marks =
             |seen: &Self| seen.files.iter().map(|(name, content)| (name.clone(), content.mark())).collect();
@@ -47,7 +47,7 @@ impl PartialEq for Seen {
     }
 }
 
-impl Seen {
+impl FileHashes {
     /// Nothing yet. What is compared must come of one beginning: see [`again`](Self::again).
     fn new(keys: RandomState) -> Self {
         Self { files: BTreeMap::new(), keys }
@@ -131,7 +131,7 @@ impl Seen {
     }
 }
 
-impl Default for Seen {
+impl Default for FileHashes {
     fn default() -> Self {
         Self::new(RandomState::new())
     }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn it_does_not_matter_in_which_pieces_a_file_was_read() {
-        let start = Seen::default();
+        let start = FileHashes::default();
         let (mut whole, mut pieces, mut other) = (start.afresh(), start.afresh(), start.afresh());
         whole.note("a", Some(b"some text"));
         for piece in ["", "s", "ome te", "", "xt"] {
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn an_empty_file_is_not_a_missing_one_and_another_file_is_not_the_same() {
-        let start = Seen::default();
+        let start = FileHashes::default();
         let (mut empty, mut missing, mut renamed) = (start.afresh(), start.afresh(), start.afresh());
         empty.note("a", Some(b""));
         missing.note("a", Some(b"begun"));
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_lies_beyond_the_most_that_is_compared_makes_no_difference() {
-        let start = Seen::default();
+        let start = FileHashes::default();
         let after = |piece: &[u8]| {
             let mut seen = start.afresh();
             let hasher = seen.keys.build_hasher();
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn files_are_looked_at_again_by_name() {
-        let mut seen = Seen::default();
+        let mut seen = FileHashes::default();
         seen.note("no-such-file.yaml", None);
         seen.note("Cargo.toml", Some(b"not what it holds"));
         let now = seen.again();

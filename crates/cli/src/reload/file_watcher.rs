@@ -10,13 +10,13 @@ use crate::files::{Folder, folders_of};
 
 /// Folders that are watched. Files are not: an editor, and Kubernetes, puts another in a file's place.
 #[derive(Default)]
-pub(super) struct Watch {
+pub(super) struct FolderWatch {
     folders: Vec<Folder>,
     /// Watches as long as it is there.
     watcher: Option<RecommendedWatcher>,
 }
 
-impl Watch {
+impl FolderWatch {
     /// Watches the folders of these files. Says whether others are watched than before: then something may have happened
     /// that nobody saw.
     ///
@@ -70,7 +70,7 @@ fn matters(event: &Event) -> bool {
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for FolderWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Watch({:?})", self.folders)
     }

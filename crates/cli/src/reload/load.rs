@@ -3,74 +3,74 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use tollgate_policy::{Directory, Policy, Severity};
+use tollgate_policy::{ConsumerIndex, Policy, Severity};
 
-use super::file_hashes::Seen;
-use crate::documents::{self, Checked};
+use super::file_hashes::FileHashes;
+use crate::documents::{self, CheckedDocuments};
 use crate::files;
 use crate::finding::printable;
-use crate::report_errors::{self, Reader};
+use crate::report_errors::{self, Audience};
 
 /// Maximum number of errors in one log line; the others are counted.
 const TOLD_MAX: usize = 5;
 
 /// What was loaded.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedPolicy {
     /// The policy.
     pub policy: Arc<Policy>,
     /// The consumers, if the policy names a file of them.
-    pub directory: Option<Arc<Directory>>,
+    pub directory: Option<Arc<ConsumerIndex>>,
     /// Every file that was read.
-    pub seen: Seen,
+    pub seen: FileHashes,
 }
 
 /// Why nothing was loaded.
 #[derive(Debug)]
-pub struct NotLoaded {
-    why: Why,
+pub struct LoadFailure {
+    why: LoadFailureReason,
     /// Every file that was asked for, as far as it got.
-    pub seen: Seen,
+    pub seen: FileHashes,
 }
 
 #[derive(Debug)]
-enum Why {
+enum LoadFailureReason {
     /// The document itself cannot be read.
     Unread(String),
     /// Something is wrong with it, or with what it leads to.
-    Wrong(Box<Checked>),
+    Wrong(Box<CheckedDocuments>),
 }
 
 /// Loads a policy, and everything that it leads to.
 ///
 /// # Errors
 /// When there is an error in them: all that was found.
-pub fn load(policy: &str) -> Result<Loaded, NotLoaded> {
-    load_after(policy, &Seen::default())
+pub fn load(policy: &str) -> Result<LoadedPolicy, LoadFailure> {
+    load_after(policy, &FileHashes::default())
 }
 
 /// As [`load`], with what was read comparable with what was seen before.
-pub(super) fn load_after(policy: &str, before: &Seen) -> Result<Loaded, NotLoaded> {
+pub(super) fn load_after(policy: &str, before: &FileHashes) -> Result<LoadedPolicy, LoadFailure> {
     let mut seen = before.afresh();
     if policy.is_empty() {
-        return Ok(Loaded { policy: Arc::new(nothing()), directory: None, seen });
+        return Ok(LoadedPolicy { policy: Arc::new(nothing()), directory: None, seen });
     }
     if policy == files::DASH {
         let why = "standard input cannot be reloaded: name a file".into();
-        return Err(NotLoaded { why: Why::Unread(why), seen });
+        return Err(LoadFailure { why: LoadFailureReason::Unread(why), seen });
     }
     let checked = documents::check_noting(policy, &mut |name, piece| seen.note(name, piece));
     seen.look_at_the_unread();
     let checked = match checked {
-        Err(why) => return Err(NotLoaded { why: Why::Unread(why), seen }),
+        Err(why) => return Err(LoadFailure { why: LoadFailureReason::Unread(why), seen }),
         Ok(checked) => checked,
     };
     let usable = checked.usable();
     match checked {
-        Checked { policy: Some(policy), directory, .. } if usable => {
-            Ok(Loaded { policy: Arc::new(policy), directory: directory.map(Arc::new), seen })
+        CheckedDocuments { policy: Some(policy), directory, .. } if usable => {
+            Ok(LoadedPolicy { policy: Arc::new(policy), directory: directory.map(Arc::new), seen })
         }
-        wrong => Err(NotLoaded { why: Why::Wrong(Box::new(wrong)), seen }),
+        wrong => Err(LoadFailure { why: LoadFailureReason::Wrong(Box::new(wrong)), seen }),
     }
 }
 
@@ -80,13 +80,13 @@ fn nothing() -> Policy {
         .expect("a document without operations is a policy")
 }
 
-impl NotLoaded {
+impl LoadFailure {
     /// What is wrong, in one line: the first few errors, each with its file, line and column.
     #[must_use]
     pub fn sentence(&self) -> String {
         let checked = match &self.why {
-            Why::Unread(why) => return printable(why),
-            Why::Wrong(checked) => checked,
+            LoadFailureReason::Unread(why) => return printable(why),
+            LoadFailureReason::Wrong(checked) => checked,
         };
         let findings = checked.all();
         let errors: Vec<_> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
@@ -108,8 +108,10 @@ impl NotLoaded {
     /// When it cannot be written.
     pub fn tell(&self, out: &mut dyn Write) -> io::Result<()> {
         match &self.why {
-            Why::Unread(why) => writeln!(out, "error: {}", printable(why)),
-            Why::Wrong(checked) => report_errors::tell(&[checked], Reader::Person, &mut io::sink(), out),
+            LoadFailureReason::Unread(why) => writeln!(out, "error: {}", printable(why)),
+            LoadFailureReason::Wrong(checked) => {
+                report_errors::tell(&[checked], Audience::Person, &mut io::sink(), out)
+            }
         }
     }
 }
@@ -118,7 +120,7 @@ impl NotLoaded {
 mod tests {
     use super::*;
 
-    fn refused(policy: &str) -> NotLoaded {
+    fn refused(policy: &str) -> LoadFailure {
         load(policy).expect_err(policy)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::file_hashes::Seen;
+use super::file_hashes::FileHashes;
 use crate::doors::endpoints::Guard;
 use crate::doors::tls::Certificate;
 use crate::files;
@@ -10,7 +10,7 @@ use crate::settings::{CONFIG, Startup};
 
 /// What there is beside the policy.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Beside {
+pub(super) struct SettingsAndCertificate {
     /// The gateway's certificate, if it has one.
     pub(super) certificate: Option<Arc<Certificate>>,
     /// Who may use the endpoints, and their certificates.
@@ -21,7 +21,7 @@ pub(super) struct Beside {
 
 /// What came of a look.
 #[derive(Debug)]
-pub(super) struct Looked {
+pub(super) struct ReloadCheck {
     /// Whether another certificate is in force.
     pub(super) renewed: bool,
     /// Whether other tokens are in force at some endpoint.
@@ -31,12 +31,12 @@ pub(super) struct Looked {
     /// What is wrong.
     pub(super) wrong: Vec<String>,
     /// Every file that was asked for.
-    pub(super) seen: Seen,
+    pub(super) seen: FileHashes,
 }
 
-impl Beside {
+impl SettingsAndCertificate {
     /// Puts another certificate in force, if there is one, and compares the settings.
-    pub(super) fn look(&self, before: &Seen) -> Looked {
+    pub(super) fn look(&self, before: &FileHashes) -> ReloadCheck {
         let mut seen = before.afresh();
         let mut wrong = Vec::new();
         let (mut renewed, mut tokens_renewed) = (false, false);
@@ -58,10 +58,10 @@ impl Beside {
             Vec::new()
         });
         seen.look_at_the_unread();
-        Looked { renewed, tokens_renewed, needs_restart, wrong, seen }
+        ReloadCheck { renewed, tokens_renewed, needs_restart, wrong, seen }
     }
 
-    fn compare(&self, seen: &mut Seen) -> Result<Vec<String>, String> {
+    fn compare(&self, seen: &mut FileHashes) -> Result<Vec<String>, String> {
         let Some(startup) = &self.startup else { return Ok(Vec::new()) };
         startup.changed(&mut |name| {
             let text = files::read_if_there(name);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tollgate_algorithms::Mode;
 use tollgate_http::text::shown;
 use tollgate_policy::Policy;
-use tollgate_policy::model::{ConsumerKey, Identity, Missing, PolicyLimit, Unmatched};
+use tollgate_policy::model::{ConsumerKey, Identity, MissingKeyRule, PolicyLimit, Unmatched};
 
 use super::Running;
 use crate::settings::Value;
@@ -116,9 +116,9 @@ fn by(key: &ConsumerKey) -> String {
     let always = |link: &Vec<Identity>| matches!(link.as_slice(), [Identity::Address | Identity::Everyone]);
     match key.missing {
         _ if key.chain.last().is_some_and(always) => {}
-        Missing::Address => links.push("ip".into()),
-        Missing::Reject => links.push("400".into()),
-        Missing::Anonymous => links.push("all together".into()),
+        MissingKeyRule::Address => links.push("ip".into()),
+        MissingKeyRule::Reject => links.push("400".into()),
+        MissingKeyRule::Anonymous => links.push("all together".into()),
     }
     links.join(", else ")
 }

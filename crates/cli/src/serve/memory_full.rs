@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::active_policy::Live;
+use crate::active_policy::PolicyHandle;
 use crate::telemetry::logs::Logs;
 
 /// How often it is looked at whether memory is full.
@@ -16,18 +16,18 @@ const QUIET: Duration = Duration::from_secs(60);
 
 /// Whether memory was full lately, by how many hits had found no room for their key.
 #[derive(Debug, Default)]
-struct Fullness {
+struct OverflowTracker {
     overflowed: u64,
     /// When a key last found no room.
     last: Option<Duration>,
 }
 
 /// Writes a line when memory is full, for as long as the gateway runs.
-pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
+pub(super) async fn tell(live: Arc<PolicyHandle>, logs: Arc<Logs>) {
     let mut looks = interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let begun: Instant = looks.tick().await;
-    let mut fullness = Fullness::default();
+    let mut fullness = OverflowTracker::default();
     loop {
         let now = looks.tick().await.saturating_duration_since(begun);
         let stats = live.load().limits.limiter().stats();
@@ -45,7 +45,7 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
     }
 }
 
-impl Fullness {
+impl OverflowTracker {
     /// Whether a line is due, given how many hits have found no room so far.
     fn is_due(&mut self, overflowed: u64, now: Duration) -> bool {
         if overflowed == self.overflowed {
@@ -59,7 +59,7 @@ impl Fullness {
 
 #[test]
 fn memory_that_is_full_has_one_line_however_long_it_is() {
-    let mut fullness = Fullness::default();
+    let mut fullness = OverflowTracker::default();
     let looks = [(0, 0), (1, 7), (2, 9), (59, 10), (118, 11), (150, 11), (179, 12)];
     let due: Vec<_> = looks
         .into_iter()

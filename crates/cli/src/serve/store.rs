@@ -4,12 +4,12 @@ use tokio::runtime::{Builder, Runtime};
 use tollgate_redis::{Address, Identity, Naming, Roots, Settings, Store};
 
 use crate::files;
-use crate::settings::StoreAt;
+use crate::settings::StoreSettings;
 use crate::telemetry::logs::Logs;
 
 /// A shared store that was opened.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedStore {
     /// Where its connections live: workers come and go, and serve nothing else.
     pub(super) runtime: Runtime,
     pub(super) store: Store,
@@ -20,7 +20,7 @@ pub(super) struct Opened {
 ///
 /// # Errors
 /// A sentence, without the address: it may hold a password.
-pub(super) fn open(at: &StoreAt) -> Result<Option<Opened>, String> {
+pub(super) fn open(at: &StoreSettings) -> Result<Option<OpenedStore>, String> {
     let Some((address, settings, naming)) = parts(at)? else { return Ok(None) };
     let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("store").enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot create a runtime for the store: {error}"))?;
@@ -28,14 +28,14 @@ pub(super) fn open(at: &StoreAt) -> Result<Option<Opened>, String> {
         let _entered = runtime.enter();
         Store::open(address, settings).map_err(|error| error.to_string())?
     };
-    Ok(Some(Opened { runtime, store, naming }))
+    Ok(Some(OpenedStore { runtime, store, naming }))
 }
 
 /// What a store is opened with, if there is one: its files are read, and nothing else is done.
 ///
 /// # Errors
 /// A sentence, without the address: it may hold a password.
-pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>, String> {
+pub(crate) fn parts(at: &StoreSettings) -> Result<Option<(Address, Settings, Naming)>, String> {
     let Some(url) = &at.url else { return Ok(None) };
     let address: Address =
         url.parse().map_err(|error| format!("`store.url` is not a valid address: {error}"))?;
@@ -81,7 +81,7 @@ pub(crate) fn parts(at: &StoreAt) -> Result<Option<(Address, Settings, Naming)>,
 }
 
 /// Our certificate and its key, if they are named.
-fn identity(at: &StoreAt) -> Result<Option<Identity>, String> {
+fn identity(at: &StoreSettings) -> Result<Option<Identity>, String> {
     let (has, missing) = match (&at.certificate, &at.key) {
         (None, None) => return Ok(None),
         (Some(certificate), Some(key)) => {

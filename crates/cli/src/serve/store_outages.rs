@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use tollgate_redis::{Cause, Health, Standing};
+use tollgate_redis::{BreakerState, Cause, Health};
 
-use crate::active_policy::Live;
+use crate::active_policy::PolicyHandle;
 use crate::telemetry::logs::Logs;
 
 /// How often the store's health is looked at.
@@ -17,7 +17,7 @@ const REPEAT: Duration = Duration::from_secs(60);
 
 /// A line that is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Due {
+enum DueLine {
     /// The store does not serve any more, for this cause if one is known.
     Fails(Option<Cause>),
     /// It has not served for so long, for this cause if one is known.
@@ -30,7 +30,7 @@ enum Due {
 
 /// How the store does at a look.
 #[derive(Debug)]
-struct Seen<'h> {
+struct StoreObservation<'h> {
     serves: bool,
     /// Why there is no connection, if there is none.
     trouble: Option<Cause>,
@@ -40,7 +40,7 @@ struct Seen<'h> {
 
 /// What was seen and told so far, from which follows which lines are due.
 #[derive(Debug)]
-struct Outages {
+struct OutageTracker {
     served: bool,
     failed: Vec<(Cause, u64)>,
     /// Since when it does not serve.
@@ -52,17 +52,17 @@ struct Outages {
 }
 
 /// Writes these lines for as long as the gateway runs.
-pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
+pub(super) async fn tell(live: Arc<PolicyHandle>, logs: Arc<Logs>) {
     let mut looks = interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     // It has just begun to connect, and gets a moment for that.
     let begun: Instant = looks.tick().await;
-    let mut outages = Outages::new();
+    let mut outages = OutageTracker::new();
     loop {
         let now = looks.tick().await.saturating_duration_since(begun);
         let Some(health) = live.load().limits.limiter().store_health() else { return };
-        let seen = Seen {
-            serves: health.up && health.breaker == Standing::Closed,
+        let seen = StoreObservation {
+            serves: health.up && health.breaker == BreakerState::Closed,
             trouble: health.trouble.as_ref().map(tollgate_redis::LinkError::cause),
             failed: &health.failed,
         };
@@ -72,24 +72,24 @@ pub(super) async fn tell(live: Arc<Live>, logs: Arc<Logs>) {
     }
 }
 
-impl Outages {
+impl OutageTracker {
     /// It gets a moment to begin to serve.
     const fn new() -> Self {
         Self { served: true, failed: Vec::new(), since: Duration::ZERO, cause: None, told: Vec::new() }
     }
 
     /// Which lines are due.
-    fn look(&mut self, seen: &Seen<'_>, now: Duration) -> Vec<Due> {
+    fn look(&mut self, seen: &StoreObservation<'_>, now: Duration) -> Vec<DueLine> {
         let mut due = Vec::new();
         if seen.serves {
             if !self.served {
-                due.push(Due::Serves);
+                due.push(DueLine::Serves);
                 self.told.clear();
             }
             // Since it serves again, only what is wrong with its answers: the rest is why it did not serve.
             let cause = self.most(seen, |cause| self.served || is_of_an_answer(cause));
             if let Some(cause) = cause.filter(|cause| self.is_due(Some(*cause), now)) {
-                due.push(Due::CallsFail(cause));
+                due.push(DueLine::CallsFail(cause));
             }
         } else {
             if self.served {
@@ -102,9 +102,9 @@ impl Outages {
             if self.is_due(self.cause, now) {
                 let lasts = now.saturating_sub(self.since);
                 due.push(if self.served {
-                    Due::Fails(self.cause)
+                    DueLine::Fails(self.cause)
                 } else {
-                    Due::StillFails(self.cause, lasts)
+                    DueLine::StillFails(self.cause, lasts)
                 });
             }
         }
@@ -129,7 +129,7 @@ impl Outages {
     }
 
     /// Of some causes, the one for which most calls have failed since the last look; `None` if none did.
-    fn most(&self, seen: &Seen<'_>, is_asked: impl Fn(Cause) -> bool) -> Option<Cause> {
+    fn most(&self, seen: &StoreObservation<'_>, is_asked: impl Fn(Cause) -> bool) -> Option<Cause> {
         let before = |cause: Cause| {
             self.failed.iter().find(|(known, _)| *known == cause).map_or(0, |(_, count)| *count)
         };
@@ -149,18 +149,18 @@ const fn is_of_an_answer(cause: Cause) -> bool {
     matches!(cause, Cause::Foreign | Cause::ForeignKind | Cause::Disagrees)
 }
 
-fn write(due: Due, health: &Health) {
+fn write(due: DueLine, health: &Health) {
     match due {
-        Due::Serves => tracing::info!("the shared store has recovered"),
-        Due::Fails(cause) => {
+        DueLine::Serves => tracing::info!("the shared store has recovered"),
+        DueLine::Fails(cause) => {
             tracing::warn!(why = why(cause, health), "the shared store failed: `when_store_fails` applies")
         }
-        Due::StillFails(cause, lasts) => tracing::warn!(
+        DueLine::StillFails(cause, lasts) => tracing::warn!(
             why = why(cause, health),
             seconds = lasts.as_secs(),
             "the shared store is still failing: `when_store_fails` applies"
         ),
-        Due::CallsFail(cause) => tracing::warn!(
+        DueLine::CallsFail(cause) => tracing::warn!(
             cause = cause.name(),
             why = why(Some(cause), health),
             "some calls to the shared store fail: `when_store_fails` applies to them"
@@ -183,8 +183,8 @@ mod tests {
     use super::*;
 
     /// What is told at each look: its second, whether the store serves, why there is no connection, and why calls failed since the last.
-    fn told(looks: &[(u64, bool, Option<Cause>, &[Cause])]) -> Vec<(u64, Due)> {
-        let (mut outages, mut failed) = (Outages::new(), Vec::<(Cause, u64)>::new());
+    fn told(looks: &[(u64, bool, Option<Cause>, &[Cause])]) -> Vec<(u64, DueLine)> {
+        let (mut outages, mut failed) = (OutageTracker::new(), Vec::<(Cause, u64)>::new());
         let mut told = Vec::new();
         for (second, serves, trouble, causes) in looks {
             for cause in *causes {
@@ -193,7 +193,7 @@ mod tests {
                     None => failed.push((*cause, 1)),
                 }
             }
-            let seen = Seen { serves: *serves, trouble: *trouble, failed: &failed };
+            let seen = StoreObservation { serves: *serves, trouble: *trouble, failed: &failed };
             told.extend(
                 outages.look(&seen, Duration::from_secs(*second)).into_iter().map(|due| (*second, due)),
             );
@@ -212,16 +212,16 @@ mod tests {
         looks.push((200, true, None, &[Cause::Open]));
         let lasts = Duration::from_secs;
         let expected = [
-            (1, Due::Fails(None)),
-            (2, Due::StillFails(timeout, lasts(1))),
-            (3, Due::StillFails(wrong, lasts(2))),
-            (62, Due::StillFails(timeout, lasts(61))),
-            (63, Due::StillFails(wrong, lasts(62))),
-            (122, Due::StillFails(timeout, lasts(121))),
-            (123, Due::StillFails(wrong, lasts(122))),
-            (182, Due::StillFails(timeout, lasts(181))),
-            (183, Due::StillFails(wrong, lasts(182))),
-            (200, Due::Serves),
+            (1, DueLine::Fails(None)),
+            (2, DueLine::StillFails(timeout, lasts(1))),
+            (3, DueLine::StillFails(wrong, lasts(2))),
+            (62, DueLine::StillFails(timeout, lasts(61))),
+            (63, DueLine::StillFails(wrong, lasts(62))),
+            (122, DueLine::StillFails(timeout, lasts(121))),
+            (123, DueLine::StillFails(wrong, lasts(122))),
+            (182, DueLine::StillFails(timeout, lasts(181))),
+            (183, DueLine::StillFails(wrong, lasts(182))),
+            (200, DueLine::Serves),
         ];
         assert_eq!(told(&looks), expected);
     }
@@ -237,7 +237,7 @@ mod tests {
         let timeout = Some(Cause::Timeout);
         assert_eq!(
             told(&looks),
-            [(0, Due::Fails(timeout)), (60, Due::StillFails(timeout, Duration::from_secs(60)))]
+            [(0, DueLine::Fails(timeout)), (60, DueLine::StillFails(timeout, Duration::from_secs(60)))]
         );
     }
 
@@ -251,7 +251,7 @@ mod tests {
             (60, true, None, both),
         ];
         let expected = [(0, Cause::NoPerm), (10, Cause::Moved), (60, Cause::NoPerm)];
-        assert_eq!(told(&looks), expected.map(|(second, cause)| (second, Due::CallsFail(cause))));
+        assert_eq!(told(&looks), expected.map(|(second, cause)| (second, DueLine::CallsFail(cause))));
     }
 
     #[test]
@@ -260,8 +260,11 @@ mod tests {
             (0, false, None, &[Cause::Timeout][..]),
             (1, true, None, &[Cause::Timeout, Cause::Timeout, Cause::Foreign]),
         ];
-        let expected =
-            [(0, Due::Fails(Some(Cause::Timeout))), (1, Due::Serves), (1, Due::CallsFail(Cause::Foreign))];
+        let expected = [
+            (0, DueLine::Fails(Some(Cause::Timeout))),
+            (1, DueLine::Serves),
+            (1, DueLine::CallsFail(Cause::Foreign)),
+        ];
         assert_eq!(told(&looks), expected);
     }
 }

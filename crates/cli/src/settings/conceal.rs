@@ -76,7 +76,7 @@ fn in_settings(text: &str) -> Vec<Range<usize>> {
     let Some(document) = Document::read(text) else {
         return section.map_or_else(Vec::new, |from| unreadable(text, from));
     };
-    let mut found = Concealed { text, ranges: Vec::new() };
+    let mut found = SecretSpans { text, ranges: Vec::new() };
     let is_native = document.root().get("tollgate").is_some();
     for entry in document.root().entries() {
         let is_known = || root_fields().any(|name| name == entry.key);
@@ -143,12 +143,12 @@ fn may_hold(fields: &[Field]) -> bool {
 }
 
 /// What was found in a document.
-struct Concealed<'t> {
+struct SecretSpans<'t> {
     text: &'t str,
     ranges: Vec<Range<usize>>,
 }
 
-impl Concealed<'_> {
+impl SecretSpans<'_> {
     /// The secrets in a map of settings.
     fn fields(&mut self, section: Entry<'_>, fields: &[Field]) {
         if !section.value.is_map() {

@@ -8,7 +8,7 @@ use super::value::Value;
 
 /// A setting that stands in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Written {
+pub(crate) struct FileSetting {
     /// Where it stands below `serve`.
     pub(crate) path: String,
     /// What is written; nothing if it is wrong, which is among the findings. Names of files are as seen from the current
@@ -26,7 +26,7 @@ pub(crate) struct ConfigFile {
     /// Whether it is a Tollgate file, and not an OpenAPI document.
     pub(crate) native: bool,
     /// Its section `serve`, if it has one: every setting in it.
-    pub(crate) serve: Option<Vec<Written>>,
+    pub(crate) serve: Option<Vec<FileSetting>>,
     /// Where the section is named, or else the file begins.
     pub(crate) place: Place,
     /// The first field of a Tollgate file that is about limits or those who are limited: the file is a policy.

@@ -6,22 +6,25 @@ use tollgate_http::text::shown;
 use tollgate_policy::section::nearest;
 
 use super::setting::{PREFIX, Setting};
-use super::source::{Given, Problem, Said};
+use super::source::{GivenSetting, SettingProblem, SettingSource};
 
 /// The variable that names the file with settings.
 pub(super) const CONFIG: &str = "TOLLGATE_CONFIG";
 
 /// What variables say.
 #[derive(Debug, Default)]
-pub(super) struct Variables {
+pub(super) struct EnvironmentSettings {
     /// The file with settings.
     pub(super) config: Option<String>,
     /// The settings.
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<GivenSetting>,
 }
 
 /// Reads every variable that begins with [`PREFIX`]. One that is not known is an error: it would be ignored silently.
-pub(super) fn read(environment: &[(OsString, OsString)], problems: &mut Vec<Problem>) -> Variables {
+pub(super) fn read(
+    environment: &[(OsString, OsString)],
+    problems: &mut Vec<SettingProblem>,
+) -> EnvironmentSettings {
     let settings = Setting::all();
     let mut ours: Vec<_> = environment
         .iter()
@@ -30,7 +33,7 @@ pub(super) fn read(environment: &[(OsString, OsString)], problems: &mut Vec<Prob
         .collect();
     // The order of an environment means nothing, and messages are easier to read in one order.
     ours.sort();
-    let mut variables = Variables::default();
+    let mut variables = EnvironmentSettings::default();
     for (name, value) in ours {
         let setting = settings.iter().find(|setting| setting.variable() == name);
         if setting.is_none() && name != CONFIG {
@@ -39,7 +42,7 @@ pub(super) fn read(environment: &[(OsString, OsString)], problems: &mut Vec<Prob
         }
         let Some(value) = value.to_str().filter(|value| !value.is_empty()) else {
             let what = if value.is_empty() { "is set to nothing" } else { "is not UTF-8" };
-            problems.push(Problem::error(format!("{name} {what}: give it a value, or unset it")));
+            problems.push(SettingProblem::error(format!("{name} {what}: give it a value, or unset it")));
             continue;
         };
         let Some(setting) = setting else {
@@ -47,13 +50,17 @@ pub(super) fn read(environment: &[(OsString, OsString)], problems: &mut Vec<Prob
             continue;
         };
         let read = setting.parse(value);
-        let read = read.map_err(|why| problems.push(Problem::value(&name, '=', value, &why))).ok();
-        variables.said.push(Said { path: setting.path.clone(), value: read, given: Given::Variable(name) });
+        let read = read.map_err(|why| problems.push(SettingProblem::value(&name, '=', value, &why))).ok();
+        variables.said.push(GivenSetting {
+            path: setting.path.clone(),
+            value: read,
+            given: SettingSource::Variable(name),
+        });
     }
     variables
 }
 
-fn unknown(name: &str, settings: &[Setting]) -> Problem {
+fn unknown(name: &str, settings: &[Setting]) -> SettingProblem {
     let known: Vec<_> = settings.iter().map(Setting::variable).chain([CONFIG.into()]).collect();
     // What all of them begin with makes none of them nearer.
     let rest = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
@@ -65,7 +72,7 @@ fn unknown(name: &str, settings: &[Setting]) -> Problem {
         || "`tollgate serve --print-config` shows every setting".into(),
         |meant| format!("did you mean `{meant}`?"),
     );
-    Problem::error(format!("the variable {} is not known; {help}", shown(name)))
+    SettingProblem::error(format!("the variable {} is not known; {help}", shown(name)))
 }
 
 /// Whether Kubernetes has put the variable there: it tells every container of all services beside it, such as one that is
@@ -84,7 +91,7 @@ fn is_service_link(name: &str, value: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(pairs: &[(&str, &str)]) -> (Vec<String>, Vec<Problem>) {
+    fn of(pairs: &[(&str, &str)]) -> (Vec<String>, Vec<SettingProblem>) {
         let environment: Vec<_> = pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
         let mut problems = Vec::new();
         let said = read(&environment, &mut problems).said;
@@ -135,7 +142,7 @@ mod tests {
             "the variable TOLLGATE_UPSTREAM is not known; did you mean `TOLLGATE_UPSTREAM_URL`?",
             "TOLLGATE_UPSTREAM_URL: The upstream's URL has a user name before `@`, and none is sent: leave it out",
         ];
-        assert_eq!(problems, sentences.map(Problem::error));
+        assert_eq!(problems, sentences.map(SettingProblem::error));
     }
 
     #[cfg(unix)]
@@ -145,7 +152,7 @@ mod tests {
         let mut problems = Vec::new();
         let value = OsString::from_vec(vec![0xff]);
         read(&[("TOLLGATE_MEMORY".into(), value)], &mut problems);
-        let wanted = Problem::error("TOLLGATE_MEMORY is not UTF-8: give it a value, or unset it");
+        let wanted = SettingProblem::error("TOLLGATE_MEMORY is not UTF-8: give it a value, or unset it");
         assert_eq!(problems, [wanted]);
     }
 }

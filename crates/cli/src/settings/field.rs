@@ -12,7 +12,7 @@ use super::{Protocol, Readiness};
 
 /// A place for a value, by what it holds.
 #[derive(Debug)]
-pub(super) enum Slot<'d> {
+pub(super) enum FieldSlot<'d> {
     Text(&'d mut String),
     MaybeText(&'d mut Option<String>),
     Origin(&'d mut Option<Origin>),
@@ -37,7 +37,7 @@ pub(super) enum Slot<'d> {
     Readiness(&'d mut Readiness),
 }
 
-impl Slot<'_> {
+impl FieldSlot<'_> {
     /// Puts a value there.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use tollgate_http::text::shown;
 use tollgate_policy::{Findings, Sources};
 
 use super::config_file::ConfigFile;
-use super::source::Problem;
+use super::source::SettingProblem;
 use crate::files::DASH;
 
 /// The file with settings in the current folder, if nobody names another one.
@@ -18,15 +18,15 @@ const NO_CONFIG: &str = "none";
 pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<Option<String>, String>;
 
 /// The files that were opened, and what is wrong with them.
-pub(super) struct Opened<'a> {
+pub(super) struct OpenedFiles<'a> {
     read_file: ReadFile<'a>,
     files: Vec<(String, Option<ConfigFile>)>,
     pub(super) sources: Sources,
     pub(super) findings: Findings,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<SettingProblem>,
 }
 
-impl<'a> Opened<'a> {
+impl<'a> OpenedFiles<'a> {
     pub(super) fn new(read_file: ReadFile<'a>) -> Self {
         let (sources, findings) = (Sources::default(), Findings::default());
         Self { read_file, files: Vec::new(), sources, findings, problems: Vec::new() }
@@ -45,7 +45,7 @@ impl<'a> Opened<'a> {
         let file = match text {
             Ok(text) => ConfigFile::read(name, &text, &mut self.sources, &mut self.findings),
             Err(why) => {
-                self.problems.push(Problem::error(format!("{} cannot be read: {why}", shown(name))));
+                self.problems.push(SettingProblem::error(format!("{} cannot be read: {why}", shown(name))));
                 None
             }
         };
@@ -61,23 +61,23 @@ impl<'a> Opened<'a> {
         &mut self,
         named: Option<&str>,
         policy: Option<&str>,
-    ) -> Result<Option<ConfigFile>, Unknown> {
+    ) -> Result<Option<ConfigFile>, UnusableFile> {
         if let Some(name) = named {
             if name == NO_CONFIG {
                 return Ok(None);
             }
-            let file = self.open(name).ok_or(Unknown)?;
+            let file = self.open(name).ok_or(UnusableFile)?;
             if !file.native {
                 let name = shown(name);
                 let message =
                     format!("{name} is an OpenAPI document, and has no settings; name it with --policy");
-                self.problems.push(Problem::error(message));
-                return Err(Unknown);
+                self.problems.push(SettingProblem::error(message));
+                return Err(UnusableFile);
             }
             return Ok(Some(file));
         }
         if let Some(policy) = policy {
-            let file = self.open(policy).ok_or(Unknown)?;
+            let file = self.open(policy).ok_or(UnusableFile)?;
             if file.serve.is_some() || is_same(policy, CONFIG) {
                 return Ok(Some(file));
             }
@@ -85,14 +85,14 @@ impl<'a> Opened<'a> {
         match (self.read_file)(CONFIG) {
             Ok(None) => Ok(None),
             // Why it cannot be read is said when it is opened.
-            Ok(Some(_)) | Err(_) => self.open(CONFIG).map(Some).ok_or(Unknown),
+            Ok(Some(_)) | Err(_) => self.open(CONFIG).map(Some).ok_or(UnusableFile),
         }
     }
 }
 
 /// A file with settings was meant, and cannot be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Unknown;
+pub(super) struct UnusableFile;
 
 /// Whether two names are of one file, as far as can be told without looking.
 pub(super) fn is_same(one: &str, other: &str) -> bool {

@@ -1,11 +1,11 @@
 //! Settings from flags. `cli` defines the flags.
 
 use super::setting::Setting;
-use super::source::{Given, Problem, Said};
+use super::source::{GivenSetting, SettingProblem, SettingSource};
 use crate::cli::ServeArgs;
 
 /// What flags say, in the order of the help.
-pub(super) fn read(args: &ServeArgs, problems: &mut Vec<Problem>) -> Vec<Said> {
+pub(super) fn read(args: &ServeArgs, problems: &mut Vec<SettingProblem>) -> Vec<GivenSetting> {
     let all: [(&'static str, &str, &[String]); 7] = [
         ("--policy", "policy", args.policy.as_slice()),
         ("--upstream", "upstream.url", args.upstream.as_slice()),
@@ -25,16 +25,16 @@ pub(super) fn read(args: &ServeArgs, problems: &mut Vec<Problem>) -> Vec<Said> {
         for text in texts {
             match setting.parse_item(text) {
                 Ok(item) => items.push(item),
-                Err(why) => problems.push(Problem::value(flag, ' ', text, &why)),
+                Err(why) => problems.push(SettingProblem::value(flag, ' ', text, &why)),
             }
         }
         let value = if items.len() == texts.len() {
             let whole = setting.list(items);
-            whole.map_err(|why| problems.push(Problem::error(format!("{flag} {why}")))).ok()
+            whole.map_err(|why| problems.push(SettingProblem::error(format!("{flag} {why}")))).ok()
         } else {
             None
         };
-        said.push(Said { path: path.into(), value, given: Given::Flag(flag) });
+        said.push(GivenSetting { path: path.into(), value, given: SettingSource::Flag(flag) });
     }
     said
 }

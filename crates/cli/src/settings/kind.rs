@@ -47,10 +47,10 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// What it is made of.
-    const fn form(self) -> Form {
+    const fn form(self) -> KindForm {
         match self {
-            Self::Or(off, kind) => Form::Or(off, *kind),
-            Self::List(item, most) => Form::List(*item, most),
+            Self::Or(off, kind) => KindForm::Or(off, *kind),
+            Self::List(item, most) => KindForm::List(*item, most),
             Self::Flag
             | Self::Whole(..)
             | Self::Bytes(..)
@@ -61,39 +61,39 @@ impl Kind {
             | Self::Secret
             | Self::Address
             | Self::Origin
-            | Self::Store => Form::One,
+            | Self::Store => KindForm::One,
         }
     }
 
     /// The kind of one value: without the word for none, and without the list.
     pub(crate) const fn one(self) -> Self {
         match self.form() {
-            Form::Or(_, kind) | Form::List(kind, _) => kind.one(),
-            Form::One => self,
+            KindForm::Or(_, kind) | KindForm::List(kind, _) => kind.one(),
+            KindForm::One => self,
         }
     }
 
     /// If it is a list: the kind of what is in it, and how much of that there may be.
     pub(crate) const fn listed(self) -> Option<(Self, usize)> {
         match self.form() {
-            Form::List(item, most) => Some((item, most)),
-            Form::Or(_, kind) => kind.listed(),
-            Form::One => None,
+            KindForm::List(item, most) => Some((item, most)),
+            KindForm::Or(_, kind) => kind.listed(),
+            KindForm::One => None,
         }
     }
 
     /// The word for "not at all" or "by itself", if it has one.
     pub(crate) const fn off(self) -> Option<&'static str> {
         match self.form() {
-            Form::Or(off, _) => Some(off),
-            Form::List(..) | Form::One => None,
+            KindForm::Or(off, _) => Some(off),
+            KindForm::List(..) | KindForm::One => None,
         }
     }
 }
 
 /// What a kind is made of: one value, or other kinds.
 #[derive(Clone, Copy)]
-enum Form {
+enum KindForm {
     /// One value.
     One,
     /// This word, or the other kind.

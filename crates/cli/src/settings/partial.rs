@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use tollgate_policy::Severity;
 
 use super::origin::{Origin, Scheme};
-use super::source::{Given, Problem};
+use super::source::{SettingProblem, SettingSource};
 use super::{Endpoint, IDLE_MAX, LOOKUP, Protocol, Settings, Tls, Upstream};
 
 /// The settings, but for those that have no default or come in pairs: these are beside them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Draft {
+pub(super) struct PartialSettings {
     pub(super) policy: Option<String>,
     pub(super) url: Option<Origin>,
     pub(super) certificate: Option<String>,
@@ -18,7 +18,7 @@ pub(super) struct Draft {
     pub(super) settings: Settings,
 }
 
-impl Default for Draft {
+impl Default for PartialSettings {
     fn default() -> Self {
         let (host, ca) = (String::new(), None);
         let upstream = Upstream {
@@ -36,11 +36,11 @@ impl Default for Draft {
 }
 
 /// Where each setting comes from, by its path.
-pub(super) type GivenBy<'a> = &'a dyn Fn(&str) -> Option<Given>;
+pub(super) type SettingSources<'a> = &'a dyn Fn(&str) -> Option<SettingSource>;
 
-impl Draft {
+impl PartialSettings {
     /// The settings, and everything that does not go together. They can be used if nothing of it is an error.
-    pub(super) fn finish(&self, given: GivenBy<'_>) -> (Settings, Vec<Problem>) {
+    pub(super) fn finish(&self, given: SettingSources<'_>) -> (Settings, Vec<SettingProblem>) {
         let mut problems = Vec::new();
         let mut settings = self.settings.clone();
         settings.policy = self.policy.clone().unwrap_or_default();
@@ -60,15 +60,15 @@ impl Draft {
         &self,
         url: &Origin,
         upstream: &mut Upstream,
-        given: GivenBy<'_>,
-        problems: &mut Vec<Problem>,
+        given: SettingSources<'_>,
+        problems: &mut Vec<SettingProblem>,
     ) {
         upstream.tls = url.scheme == Scheme::Https;
         upstream.host.clone_from(&url.host);
         upstream.port = url.port;
         if url.scheme == Scheme::H2c {
             if upstream.protocol == Protocol::Http1 {
-                problems.push(Problem::about(
+                problems.push(SettingProblem::about(
                     Severity::Error,
                     given("upstream.protocol").as_ref(),
                     &format!("`upstream.protocol` is HTTP/1.1, and the upstream's URL `{url}` is HTTP/2"),
@@ -78,7 +78,7 @@ impl Draft {
             upstream.protocol = Protocol::Http2;
         }
         if upstream.ca.is_some() && !upstream.tls {
-            problems.push(Problem::about(
+            problems.push(SettingProblem::about(
                 Severity::Warning,
                 given("upstream.ca").as_ref(),
                 &format!("`upstream.ca` has no effect, because `{url}` is without TLS"),
@@ -87,7 +87,7 @@ impl Draft {
         }
     }
 
-    fn tls(&self, given: GivenBy<'_>, problems: &mut Vec<Problem>) -> Option<Tls> {
+    fn tls(&self, given: SettingSources<'_>, problems: &mut Vec<SettingProblem>) -> Option<Tls> {
         let (has, missing) = match (&self.certificate, &self.key) {
             (Some(certificate), Some(key)) => {
                 return Some(Tls::new(certificate, key));
@@ -96,7 +96,7 @@ impl Draft {
             (Some(_), None) => ("tls.certificate", "tls.key"),
             (None, Some(_)) => ("tls.key", "tls.certificate"),
         };
-        problems.push(Problem::about(
+        problems.push(SettingProblem::about(
             Severity::Error,
             given(has).as_ref(),
             &format!("`{has}` is of no use without `{missing}`"),
@@ -105,11 +105,11 @@ impl Draft {
         None
     }
 
-    fn operations(&self, given: GivenBy<'_>, problems: &mut Vec<Problem>) {
+    fn operations(&self, given: SettingSources<'_>, problems: &mut Vec<SettingProblem>) {
         let Some(operations) = self.settings.operations else { return };
         let given = given("operations.listen");
         if self.settings.listen.iter().any(|listen| collide(*listen, operations)) {
-            problems.push(Problem::about(
+            problems.push(SettingProblem::about(
                 Severity::Error,
                 given.as_ref(),
                 &format!("clients and operators cannot both be at {operations}"),
@@ -117,7 +117,7 @@ impl Draft {
             ));
         }
         if !operations.ip().is_loopback() {
-            problems.push(Problem::about(
+            problems.push(SettingProblem::about(
                 Severity::Warning,
                 given.as_ref(),
                 &format!("operations are shown at {operations} to everybody who can reach it"),
@@ -127,10 +127,15 @@ impl Draft {
     }
 
     /// What does not go together at an endpoint; and what would let everybody in.
-    fn endpoint(&self, (name, endpoint): (&str, &Endpoint), given: GivenBy<'_>, problems: &mut Vec<Problem>) {
+    fn endpoint(
+        &self,
+        (name, endpoint): (&str, &Endpoint),
+        given: SettingSources<'_>,
+        problems: &mut Vec<SettingProblem>,
+    ) {
         let path = |setting: &str| format!("{name}.{setting}");
         let mut add = |severity, setting: &str, message: String, help: &str| {
-            problems.push(Problem::about(severity, given(&path(setting)).as_ref(), &message, help));
+            problems.push(SettingProblem::about(severity, given(&path(setting)).as_ref(), &message, help));
         };
         let pair = [("certificate", &endpoint.certificate), ("key", &endpoint.key)];
         if let [(has, Some(_)), (missing, None)] | [(missing, None), (has, Some(_))] = pair {
@@ -177,9 +182,9 @@ impl Draft {
         }
     }
 
-    fn readiness(&self, given: GivenBy<'_>, problems: &mut Vec<Problem>) {
+    fn readiness(&self, given: SettingSources<'_>, problems: &mut Vec<SettingProblem>) {
         if self.settings.readiness.store && self.settings.store.url.is_none() {
-            problems.push(Problem::about(
+            problems.push(SettingProblem::about(
                 Severity::Warning,
                 given("readiness").as_ref(),
                 "`store` in `readiness` has no effect, because there is no shared store",
@@ -187,7 +192,7 @@ impl Draft {
             ));
         }
         if self.settings.readiness.upstream && self.url.is_none() {
-            problems.push(Problem::about(
+            problems.push(SettingProblem::about(
                 Severity::Warning,
                 given("readiness").as_ref(),
                 "`upstream` in `readiness` has no effect, because there is no upstream",

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::resolve::Resolved;
+use super::resolve::ResolvedSettings;
 use super::value::Value;
 use crate::table;
 
@@ -16,7 +16,11 @@ const HIDDEN: &str = "'***'";
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn print(resolved: &Resolved, is_there: &dyn Fn(&str) -> bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn print(
+    resolved: &ResolvedSettings,
+    is_there: &dyn Fn(&str) -> bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut rows = vec![vec!["tollgate: 1".to_owned()], vec!["serve:".to_owned()]];
     let mut open = "";
     for setting in &resolved.in_force {

@@ -7,23 +7,23 @@ use tollgate_http::text::shown;
 use tollgate_policy::{Diagnostic, Place, Severity, Sources};
 
 use super::config_file::ConfigFile;
-use super::files::{Opened, ReadFile, Unknown, is_same};
-use super::partial::Draft;
+use super::files::{OpenedFiles, ReadFile, UnusableFile, is_same};
+use super::partial::PartialSettings;
 use super::setting::Setting;
-use super::source::{Given, Problem, Said};
+use super::source::{GivenSetting, SettingProblem, SettingSource};
 use super::value::Value;
 use super::{Settings, environment, flags, table};
 use crate::cli::ServeArgs;
 
 /// Settings that can be used.
 #[derive(Debug)]
-pub struct Resolved {
+pub struct ResolvedSettings {
     /// The settings.
     pub settings: Settings,
     /// Every setting as it is in force, in the order of the documentation.
-    pub in_force: Vec<InForce>,
+    pub in_force: Vec<ResolvedSetting>,
     /// What could be better.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<SettingProblem>,
     /// The file that some of them stand in, if there is one.
     pub config: Option<String>,
     /// The files that were read, for places in them.
@@ -32,22 +32,22 @@ pub struct Resolved {
 
 /// A setting in force.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct InForce {
+pub struct ResolvedSetting {
     /// Its path, such as `timeouts.header`.
     pub path: String,
     /// Its value, as a file has it.
     pub value: Value,
     /// Where it comes from.
-    pub given: Given,
+    pub given: SettingSource,
     /// Whether it names a file with a secret, or by mistake is one.
     pub is_secret: bool,
 }
 
 /// Settings that cannot be used, and why.
 #[derive(Debug)]
-pub struct Unusable {
+pub struct SettingsError {
     /// Everything that was found. At least one is an error.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SettingProblem>,
     /// The files that were read, for places in them.
     pub sources: Sources,
 }
@@ -65,14 +65,15 @@ pub fn resolve(
     args: &ServeArgs,
     environment: &[(OsString, OsString)],
     read_file: ReadFile<'_>,
-) -> Result<Resolved, Unusable> {
-    let Gathered { mut problems, mut said, config, mut opened } = gather(args, environment, read_file);
+) -> Result<ResolvedSettings, SettingsError> {
+    let CollectedSettings { mut problems, mut said, config, mut opened } =
+        gather(args, environment, read_file);
     let asks = asks(&said);
     policy(&mut said, &config, (&mut opened, asks));
     let sources = told(opened, &mut problems);
     let (draft, given) = apply(said, &mut problems);
     if asks == Asks::Nobody && draft.url.is_none() && config.is_ok() {
-        problems.push(Problem::error(
+        problems.push(SettingProblem::error(
             "nothing says where requests go; give --upstream, TOLLGATE_UPSTREAM_URL, or `upstream: { url: … }` under `serve`; or an \
              endpoint that clients ask for decisions: --grpc, --resp or --api",
         ));
@@ -80,11 +81,11 @@ pub fn resolve(
     let (settings, together) = draft.finish(&|path| given.get(path).cloned());
     problems.extend(together);
     if problems.iter().any(|problem| problem.severity() == Severity::Error) {
-        return Err(Unusable { problems, sources });
+        return Err(SettingsError { problems, sources });
     }
     let in_force = in_force(draft, &given);
     let config = config.ok().flatten().map(|file| file.name);
-    Ok(Resolved { settings, in_force, warnings: problems, config, sources })
+    Ok(ResolvedSettings { settings, in_force, warnings: problems, config, sources })
 }
 
 /// Who asks for decisions.
@@ -99,7 +100,7 @@ enum Asks {
 }
 
 /// Who asks, by what was said. Of what is wrong, that has been said already.
-fn asks(said: &[Said]) -> Asks {
+fn asks(said: &[GivenSetting]) -> Asks {
     let listens = |path: &str| {
         let last = said.iter().rev().find(|said| said.path == path);
         last.is_some_and(|said| !matches!(said.value, Some(Value::Off(_))))
@@ -114,11 +115,11 @@ fn asks(said: &[Said]) -> Asks {
 }
 
 /// All that flags, the environment and the file with settings say, the stronger later.
-pub(super) struct Gathered<'a> {
-    pub(super) problems: Vec<Problem>,
-    pub(super) said: Vec<Said>,
-    config: Result<Option<ConfigFile>, Unknown>,
-    pub(super) opened: Opened<'a>,
+pub(super) struct CollectedSettings<'a> {
+    pub(super) problems: Vec<SettingProblem>,
+    pub(super) said: Vec<GivenSetting>,
+    config: Result<Option<ConfigFile>, UnusableFile>,
+    pub(super) opened: OpenedFiles<'a>,
 }
 
 /// Gathers it. What is wrong with the files is still in what was [opened](told).
@@ -126,36 +127,42 @@ pub(super) fn gather<'a>(
     args: &ServeArgs,
     environment: &[(OsString, OsString)],
     read_file: ReadFile<'a>,
-) -> Gathered<'a> {
+) -> CollectedSettings<'a> {
     let mut problems = Vec::new();
     let variables = environment::read(environment, &mut problems);
     let flags = flags::read(args, &mut problems);
     let named = named_policy(variables.said.iter().chain(&flags));
-    let mut opened = Opened::new(read_file);
+    let mut opened = OpenedFiles::new(read_file);
     let config = args.config.as_ref().or(variables.config.as_ref());
     let config = opened.config(config.map(String::as_str), named.as_ref().map(|(name, _)| name.as_str()));
     let mut said = Vec::new();
     if let Ok(Some(file)) = &config {
         let written = file.serve.iter().flatten().cloned();
-        said.extend(written.map(|of| Said { path: of.path, value: of.value, given: Given::File(of.place) }));
+        said.extend(written.map(|of| GivenSetting {
+            path: of.path,
+            value: of.value,
+            given: SettingSource::File(of.place),
+        }));
     }
     said.extend(variables.said.into_iter().chain(flags));
-    Gathered { problems, said, config, opened }
+    CollectedSettings { problems, said, config, opened }
 }
 
 /// Adds what is wrong with the files that were opened, and gives them, for places in them.
-pub(super) fn told(opened: Opened<'_>, problems: &mut Vec<Problem>) -> Sources {
-    let Opened { sources, findings, problems: more, .. } = opened;
+pub(super) fn told(opened: OpenedFiles<'_>, problems: &mut Vec<SettingProblem>) -> Sources {
+    let OpenedFiles { sources, findings, problems: more, .. } = opened;
     problems.extend(more);
-    problems.extend(findings.all().iter().cloned().map(Problem::InFile));
+    problems.extend(findings.all().iter().cloned().map(SettingProblem::InFile));
     if findings.more() > 0 {
-        problems.push(Problem::error(format!("{} more are not listed", findings.more())));
+        problems.push(SettingProblem::error(format!("{} more are not listed", findings.more())));
     }
     sources
 }
 
 /// The policy that is named last: the strongest one.
-fn named_policy<'s>(said: impl DoubleEndedIterator<Item = &'s Said>) -> Option<(String, Given)> {
+fn named_policy<'s>(
+    said: impl DoubleEndedIterator<Item = &'s GivenSetting>,
+) -> Option<(String, SettingSource)> {
     let said = said.rev().find(|said| said.path == "policy")?;
     match &said.value {
         Some(Value::Text(name)) => Some((name.clone(), said.given.clone())),
@@ -165,9 +172,9 @@ fn named_policy<'s>(said: impl DoubleEndedIterator<Item = &'s Said>) -> Option<(
 
 /// There has to be one policy: the one that is named, or the file with settings itself; or none, if there is no gateway.
 fn policy(
-    said: &mut Vec<Said>,
-    config: &Result<Option<ConfigFile>, Unknown>,
-    (opened, asks): (&mut Opened<'_>, Asks),
+    said: &mut Vec<GivenSetting>,
+    config: &Result<Option<ConfigFile>, UnusableFile>,
+    (opened, asks): (&mut OpenedFiles<'_>, Asks),
 ) {
     let Ok(config) = config else { return };
     let own = config.as_ref().and_then(|file| Some((file, file.policy?)));
@@ -175,12 +182,12 @@ fn policy(
         match own {
             Some((file, _)) => {
                 let value = Some(Value::Text(file.name.clone()));
-                said.push(Said { path: "policy".into(), value, given: Given::Itself });
+                said.push(GivenSetting { path: "policy".into(), value, given: SettingSource::Itself });
             }
             // Of a name that is wrong, that has been said.
             None if said.iter().any(|said| said.path == "policy") => {}
             None if asks == Asks::Clients => {}
-            None => opened.problems.push(Problem::error(
+            None => opened.problems.push(SettingProblem::error(
                 "nothing says which policy is enforced; give --policy, TOLLGATE_POLICY, or limits in the file with settings",
             )),
         }
@@ -191,7 +198,12 @@ fn policy(
     {
         if own.is_none() {
             let message = format!("{} has settings, and no limits, routes or documents", shown(&name));
-            opened.problems.push(Problem::about(Severity::Error, Some(&given), &message, "name a policy"));
+            opened.problems.push(SettingProblem::about(
+                Severity::Error,
+                Some(&given),
+                &message,
+                "name a policy",
+            ));
         }
         return;
     }
@@ -203,15 +215,15 @@ fn policy(
         && other.serve.is_some()
     {
         let message = format!("this section has no effect: the settings stand in {}", shown(&config.name));
-        let given = Given::File(other.place);
+        let given = SettingSource::File(other.place);
         let help = "leave it out, or leave out --config";
-        opened.problems.push(Problem::about(Severity::Warning, Some(&given), &message, help));
+        opened.problems.push(SettingProblem::about(Severity::Warning, Some(&given), &message, help));
     }
 }
 
-fn two_policies(other: &str, file: &ConfigFile, (field, place): (&str, Place)) -> Problem {
+fn two_policies(other: &str, file: &ConfigFile, (field, place): (&str, Place)) -> SettingProblem {
     let message = format!("there are two policies: {other}, and {} itself", shown(&file.name));
-    Problem::InFile(Diagnostic {
+    SettingProblem::InFile(Diagnostic {
         label: format!("`{field}` makes this file a policy"),
         help: Some("enforce one of them: leave out the other, or give `--config none`".into()),
         ..Diagnostic::new(Severity::Error, "two-policies", place, message)
@@ -219,15 +231,18 @@ fn two_policies(other: &str, file: &ConfigFile, (field, place): (&str, Place)) -
 }
 
 /// Puts all that was said into a draft: the later, the stronger.
-pub(super) fn apply(said: Vec<Said>, problems: &mut Vec<Problem>) -> (Draft, HashMap<String, Given>) {
-    let mut draft = Draft::default();
+pub(super) fn apply(
+    said: Vec<GivenSetting>,
+    problems: &mut Vec<SettingProblem>,
+) -> (PartialSettings, HashMap<String, SettingSource>) {
+    let mut draft = PartialSettings::default();
     let mut given = HashMap::new();
-    for Said { path, value, given: by } in said {
+    for GivenSetting { path, value, given: by } in said {
         if let (Some(slot), Some(value)) = (table::slot(&path, &mut draft), value)
             && let Err(why) = slot.put(value)
         {
             let message = format!("`{path}` {why}");
-            problems.push(Problem::about(Severity::Error, Some(&by), &message, "give another value"));
+            problems.push(SettingProblem::about(Severity::Error, Some(&by), &message, "give another value"));
         }
         given.insert(path, by);
     }
@@ -235,14 +250,14 @@ pub(super) fn apply(said: Vec<Said>, problems: &mut Vec<Problem>) -> (Draft, Has
 }
 
 /// Every setting and where it comes from.
-fn in_force(mut draft: Draft, given: &HashMap<String, Given>) -> Vec<InForce> {
+fn in_force(mut draft: PartialSettings, given: &HashMap<String, SettingSource>) -> Vec<ResolvedSetting> {
     let settings = Setting::all().into_iter();
     let each = settings.filter_map(|setting| {
         let value = table::slot(&setting.path, &mut draft)?.get();
         let value = value.or_else(|| setting.off().map(Value::Off))?;
-        let given = given.get(&setting.path).cloned().unwrap_or(Given::Default);
+        let given = given.get(&setting.path).cloned().unwrap_or(SettingSource::Default);
         let is_secret = setting.is_secret();
-        Some(InForce { path: setting.path, value, given, is_secret })
+        Some(ResolvedSetting { path: setting.path, value, given, is_secret })
     });
     each.collect()
 }
@@ -250,9 +265,9 @@ fn in_force(mut draft: Draft, given: &HashMap<String, Given>) -> Vec<InForce> {
 /// Every setting that holds by itself: the default of each, as a file has it; nothing for those that have to be given.
 #[must_use]
 pub fn defaults() -> Vec<(Setting, Option<Value>)> {
-    let mut draft = Draft::default();
+    let mut draft = PartialSettings::default();
     let each = Setting::all().into_iter().map(|setting| {
-        let value = table::slot(&setting.path, &mut draft).and_then(super::field::Slot::get);
+        let value = table::slot(&setting.path, &mut draft).and_then(super::field::FieldSlot::get);
         let value = value.or_else(|| setting.off().map(Value::Off));
         (setting, value)
     });

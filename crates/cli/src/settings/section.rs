@@ -3,13 +3,13 @@
 use tollgate_http::text::shown;
 use tollgate_policy::section::{Node, SectionReader};
 
-use super::config_file::Written;
+use super::config_file::FileSetting;
 use super::definitions::{Field, FieldType, SERVE};
 use super::kind::{FILE_CHARS_MAX, Kind, list, parse};
 use super::value::Value;
 
 /// Every setting of the section, the wrong ones without a value.
-pub(crate) fn read<'t>(section: Node<'t>, reader: &mut SectionReader<'_, 't>) -> Vec<Written> {
+pub(crate) fn read<'t>(section: Node<'t>, reader: &mut SectionReader<'_, 't>) -> Vec<FileSetting> {
     let mut found = Vec::new();
     map(section, ("serve", ""), SERVE, reader, &mut found);
     found
@@ -26,7 +26,7 @@ fn map<'t>(
     (called, before): (&str, &str),
     fields: &'static [Field],
     reader: &mut SectionReader<'_, 't>,
-    found: &mut Vec<Written>,
+    found: &mut Vec<FileSetting>,
 ) {
     let called = format!("`{called}`");
     let Some(map) = reader.map(value, &called) else { return };
@@ -36,7 +36,7 @@ fn map<'t>(
         let path = format!("{before}{}", field.name);
         if let FieldType::Setting(kind) = field.kind {
             let read = setting(value, &path, kind, reader);
-            found.push(Written { path, value: read, place: value.place() });
+            found.push(FileSetting { path, value: read, place: value.place() });
         } else if let FieldType::Map(fields) = field.kind {
             self::map(value, (&path, &format!("{path}.")), fields, reader, found);
         }

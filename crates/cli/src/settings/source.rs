@@ -11,7 +11,7 @@ use crate::render;
 
 /// Where a setting comes from. The earlier, the stronger.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Given {
+pub enum SettingSource {
     /// A flag of the command.
     Flag(&'static str),
     /// A variable of the environment.
@@ -24,7 +24,7 @@ pub enum Given {
     Default,
 }
 
-impl Given {
+impl SettingSource {
     /// In a few words: `--listen`, `TOLLGATE_LISTEN`, `tollgate.yaml:7`, `default`.
     #[must_use]
     pub fn shown(&self, sources: &Sources) -> String {
@@ -44,25 +44,25 @@ impl Given {
 
 /// A setting that somebody gave.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Said {
+pub(super) struct GivenSetting {
     /// Which.
     pub(super) path: String,
     /// What; nothing if it is wrong, which has been said.
     pub(super) value: Option<Value>,
     /// By whom.
-    pub(super) given: Given,
+    pub(super) given: SettingSource,
 }
 
 /// What is wrong with settings, or could be better.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Problem {
+pub enum SettingProblem {
     /// In a file, at its place.
     InFile(Diagnostic),
     /// Elsewhere: a sentence with the name of the flag or variable.
     Told(Severity, String),
 }
 
-impl Problem {
+impl SettingProblem {
     /// An error in a sentence.
     pub(super) fn error(message: impl Into<String>) -> Self {
         Self::Told(Severity::Error, message.into())
@@ -79,17 +79,22 @@ impl Problem {
     }
 
     /// Something about a setting, at the place where it was given.
-    pub(super) fn about(severity: Severity, given: Option<&Given>, message: &str, help: &str) -> Self {
+    pub(super) fn about(
+        severity: Severity,
+        given: Option<&SettingSource>,
+        message: &str,
+        help: &str,
+    ) -> Self {
         let by = match given {
-            Some(Given::File(place)) => {
+            Some(SettingSource::File(place)) => {
                 return Self::InFile(Diagnostic {
                     help: Some(help.into()),
                     ..Diagnostic::new(severity, "settings", *place, message.into())
                 });
             }
-            Some(Given::Flag(name)) => format!("{name}: "),
-            Some(Given::Variable(name)) => format!("{name}: "),
-            Some(Given::Itself | Given::Default) | None => String::new(),
+            Some(SettingSource::Flag(name)) => format!("{name}: "),
+            Some(SettingSource::Variable(name)) => format!("{name}: "),
+            Some(SettingSource::Itself | SettingSource::Default) | None => String::new(),
         };
         Self::Told(severity, format!("{by}{message}; {help}"))
     }

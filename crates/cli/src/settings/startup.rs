@@ -6,9 +6,9 @@ use std::fmt;
 use tollgate_policy::Severity;
 
 use super::files::ReadFile;
-use super::resolve::{InForce, Resolved, Unusable, resolve};
+use super::resolve::{ResolvedSetting, ResolvedSettings, SettingsError, resolve};
 use super::setting::PREFIX;
-use super::source::Problem;
+use super::source::SettingProblem;
 use crate::cli::ServeArgs;
 use crate::finding::printable;
 
@@ -20,13 +20,13 @@ const TOLD_MAX: usize = 5;
 pub struct Startup {
     args: ServeArgs,
     environment: Vec<(OsString, OsString)>,
-    in_force: Vec<InForce>,
+    in_force: Vec<ResolvedSetting>,
 }
 
 impl Startup {
     /// What settings were resolved from, and what they are.
     #[must_use]
-    pub fn new(args: &ServeArgs, environment: &[(OsString, OsString)], resolved: &Resolved) -> Self {
+    pub fn new(args: &ServeArgs, environment: &[(OsString, OsString)], resolved: &ResolvedSettings) -> Self {
         let ours = environment.iter().filter(|(name, _)| name.to_string_lossy().starts_with(PREFIX));
         Self { args: args.clone(), environment: ours.cloned().collect(), in_force: resolved.in_force.clone() }
     }
@@ -38,21 +38,23 @@ impl Startup {
     pub(crate) fn changed(&self, read_file: ReadFile<'_>) -> Result<Vec<String>, String> {
         let now = resolve(&self.args, &self.environment, read_file);
         let now = now.map_err(|unusable| sentence(&unusable))?.in_force;
-        let is_same = |setting: &InForce, others: &[InForce]| others.iter().any(|other| same(setting, other));
+        let is_same = |setting: &ResolvedSetting, others: &[ResolvedSetting]| {
+            others.iter().any(|other| same(setting, other))
+        };
         let mut changed: Vec<_> = now.iter().filter(|setting| !is_same(setting, &self.in_force)).collect();
-        let gone = |setting: &&InForce| !now.iter().any(|other| other.path == setting.path);
+        let gone = |setting: &&ResolvedSetting| !now.iter().any(|other| other.path == setting.path);
         changed.extend(self.in_force.iter().filter(gone));
         Ok(changed.into_iter().map(|setting| setting.path.clone()).collect())
     }
 }
 
-fn same(one: &InForce, other: &InForce) -> bool {
+fn same(one: &ResolvedSetting, other: &ResolvedSetting) -> bool {
     (&one.path, &one.value) == (&other.path, &other.value)
 }
 
 /// The first few errors, in one line.
-fn sentence(unusable: &Unusable) -> String {
-    let is_error = |problem: &&Problem| problem.severity() == Severity::Error;
+fn sentence(unusable: &SettingsError) -> String {
+    let is_error = |problem: &&SettingProblem| problem.severity() == Severity::Error;
     let errors = unusable.problems.iter().filter(is_error);
     let told = errors.clone().take(TOLD_MAX).map(|problem| problem.line(&unusable.sources));
     let mut all: Vec<_> = told.collect();

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use tollgate_policy::Severity;
 
-use super::StoreAt;
+use super::StoreSettings;
 use super::files::ReadFile;
-use super::resolve::{Gathered, Unusable, apply, gather, told};
+use super::resolve::{CollectedSettings, SettingsError, apply, gather, told};
 use crate::cli::ServeArgs;
 
 /// The store that `serve` would use with these flags, variables and files, put together as it does.
@@ -17,12 +17,12 @@ pub(crate) fn store(
     args: &ServeArgs,
     environment: &[(OsString, OsString)],
     read_file: ReadFile<'_>,
-) -> Result<StoreAt, Unusable> {
-    let Gathered { mut problems, said, opened, .. } = gather(args, environment, read_file);
+) -> Result<StoreSettings, SettingsError> {
+    let CollectedSettings { mut problems, said, opened, .. } = gather(args, environment, read_file);
     let sources = told(opened, &mut problems);
     let (draft, _) = apply(said, &mut problems);
     if problems.iter().any(|problem| problem.severity() == Severity::Error) {
-        return Err(Unusable { problems, sources });
+        return Err(SettingsError { problems, sources });
     }
     Ok(draft.settings.store)
 }
@@ -33,7 +33,7 @@ mod tests {
 
     const FILE: &str = "tollgate: 1\nserve:\n  store: { url: redis://file, budget: 40ms }\n";
 
-    fn stored(args: &ServeArgs, variables: &[(&str, &str)]) -> Result<StoreAt, Vec<String>> {
+    fn stored(args: &ServeArgs, variables: &[(&str, &str)]) -> Result<StoreSettings, Vec<String>> {
         let variables: Vec<_> = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
         let read = &mut |name: &str| Ok((name == "gateway.yaml").then(|| FILE.to_owned()));
         store(args, &variables, read).map_err(|unusable| {
@@ -48,7 +48,9 @@ mod tests {
             config: config.map(Into::into),
             ..ServeArgs::default()
         };
-        let url = |stored: Result<StoreAt, _>| stored.map(|at: StoreAt| (at.url, at.budget.as_millis()));
+        let url = |stored: Result<StoreSettings, _>| {
+            stored.map(|at: StoreSettings| (at.url, at.budget.as_millis()))
+        };
         let told = |url: Option<&str>, budget| Ok((url.map(str::to_owned), budget));
         let file = Some("gateway.yaml");
         assert_eq!(url(stored(&args(None, None), &[])), told(None, 25));

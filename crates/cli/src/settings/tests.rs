@@ -8,8 +8,8 @@ use std::ffi::OsString;
 
 use tollgate_testing::snapshot;
 
-use super::partial::Draft;
-use super::{Resolved, Setting, Unusable, Value, defaults, print, resolve, table};
+use super::partial::PartialSettings;
+use super::{ResolvedSettings, Setting, SettingsError, Value, defaults, print, resolve, table};
 use crate::cli::ServeArgs;
 
 /// A call of `tollgate serve` in a world of its own.
@@ -48,12 +48,12 @@ impl Call {
         self
     }
 
-    fn resolve(&self) -> Result<Resolved, Unusable> {
+    fn resolve(&self) -> Result<ResolvedSettings, SettingsError> {
         resolve(&self.args, &self.environment, &mut |name| Ok(self.files.get(name).cloned()))
     }
 
     #[track_caller]
-    fn good(&self) -> Resolved {
+    fn good(&self) -> ResolvedSettings {
         self.resolve().unwrap_or_else(|unusable| panic!("{:#?}", lines(&unusable)))
     }
 
@@ -64,11 +64,11 @@ impl Call {
     }
 }
 
-fn lines(unusable: &Unusable) -> Vec<String> {
+fn lines(unusable: &SettingsError) -> Vec<String> {
     unusable.problems.iter().map(|problem| problem.line(&unusable.sources)).collect()
 }
 
-fn printed(resolved: &Resolved) -> String {
+fn printed(resolved: &ResolvedSettings) -> String {
     let mut out = Vec::new();
     print(resolved, &|_| true, &mut out).expect("memory takes all");
     String::from_utf8(out).expect("it is UTF-8")
@@ -109,12 +109,13 @@ const VALUES: &[&str] = &[
 
 #[test]
 fn what_is_put_into_a_place_comes_out_of_it_and_of_no_other() {
-    let whole =
-        |draft: &mut Draft| -> Vec<_> { table::TABLE.iter().map(|(_, slot)| slot(draft).get()).collect() };
+    let whole = |draft: &mut PartialSettings| -> Vec<_> {
+        table::TABLE.iter().map(|(_, slot)| slot(draft).get()).collect()
+    };
     for (index, setting) in Setting::all().into_iter().enumerate() {
         let mut changed = 0;
         for value in VALUES.iter().filter_map(|text| setting.parse(text).ok()) {
-            let mut draft = Draft::default();
+            let mut draft = PartialSettings::default();
             let before = whole(&mut draft);
             let slot = table::slot(&setting.path, &mut draft).expect("it has a place");
             slot.put(value.clone()).unwrap_or_else(|why| panic!("{} {why}", setting.path));

@@ -21,7 +21,7 @@ use tracing_subscriber::{Registry, fmt as lines};
 
 use crate::settings::Log;
 use crate::telemetry::metrics::{Lines, Metrics};
-use queue::Queue;
+use queue::LogQueue;
 pub use queue::{FLUSH_MAX, QUEUE_BYTES_MAX};
 pub(crate) use request_id::X_REQUEST_ID;
 pub use request_id::{RequestId, RequestIds};
@@ -33,7 +33,7 @@ use throttle::Throttle;
 /// of a line is a constant.
 pub struct Logs {
     dispatch: Dispatch,
-    queue: Queue,
+    queue: LogQueue,
     refusals: Arc<Refusals>,
     clock: Clock,
     requests: bool,
@@ -73,7 +73,7 @@ pub struct Refusal<'a> {
 
 /// An answered request, for the log.
 #[derive(Clone, Copy, Debug)]
-pub struct Served<'a> {
+pub struct ServedRequest<'a> {
     /// The request.
     pub request: &'a RequestId,
     /// The client's address, over trusted hops.
@@ -100,7 +100,7 @@ impl Logs {
         out: impl Write + Send + 'static,
     ) -> io::Result<Self> {
         let lines = Arc::clone(&metrics.lines);
-        let (queue, waiting) = Queue::new(Arc::clone(&lines));
+        let (queue, waiting) = LogQueue::new(Arc::clone(&lines));
         let dispatch = dispatch(log.json, &queue);
         let throttle = Throttle::new(log.refusals_per_second);
         let refusals = Arc::new(Refusals { throttle, left_out: AtomicU64::new(0), lines });
@@ -166,7 +166,7 @@ impl Logs {
     }
 
     /// Logs a request, if requests are logged.
-    pub fn served(&self, served: &Served<'_>) {
+    pub fn served(&self, served: &ServedRequest<'_>) {
         if !self.requests {
             return;
         }
@@ -214,7 +214,7 @@ impl fmt::Debug for Logs {
 }
 
 /// Only Tollgate's own lines, from `INFO` on: those of libraries may contain bytes from clients.
-fn dispatch(json: bool, queue: &Queue) -> Dispatch {
+fn dispatch(json: bool, queue: &LogQueue) -> Dispatch {
     let ours = Targets::new().with_target("tollgate", LevelFilter::INFO);
     let queue = queue.clone();
     let layer = lines::layer().with_target(false).with_ansi(false).with_writer(move || queue.clone());

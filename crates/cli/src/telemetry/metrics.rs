@@ -19,7 +19,7 @@ pub use endpoint::EndpointMetrics;
 pub use latency::Latency;
 use limits::Limits;
 pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
-use page::{Kind, Page};
+use page::{Kind, MetricsText};
 pub use worker::{TunnelEnds, WorkerMetrics};
 
 /// All metrics.
@@ -105,7 +105,7 @@ impl Metrics {
     /// The page, as [`page::CONTENT_TYPE`].
     #[must_use]
     pub fn encode(&self) -> String {
-        let mut page = Page::default();
+        let mut page = MetricsText::default();
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         page.family("build_info", Kind::Gauge, "Version of the running process.").number(&version, 1);
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).write(&mut page);
@@ -123,7 +123,7 @@ impl Metrics {
         page.text()
     }
 
-    fn write_reloads(&self, page: &mut Page) {
+    fn write_reloads(&self, page: &mut MetricsText) {
         let reloads = &self.reloads;
         let mut family = page.family("reloads_total", Kind::Counter, "Policy reloads by result.");
         family.number(&[("result", "ok")], reloads.ok.get());
@@ -136,7 +136,7 @@ impl Metrics {
         page.number(name, "1 if files are watched, 0 if only polled.", reloads.watching.get());
     }
 
-    fn write_store(&self, page: &mut Page) {
+    fn write_store(&self, page: &mut MetricsText) {
         let limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(limiter) = limiter else { return };
         let stats = limiter.stats();

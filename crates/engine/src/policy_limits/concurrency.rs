@@ -7,7 +7,7 @@ use tollgate::{CONCURRENCY_MAX, ConcurrencyLimit};
 use tollgate_algorithms::Micros;
 use tollgate_policy::model::{self, PolicyLimit};
 use tollgate_policy::numbers::Numbers;
-use tollgate_policy::{Budget, Hits, Variant};
+use tollgate_policy::{Hits, Variant, VariantKind};
 
 use super::PolicyLimits;
 use crate::acquired::{AcquiredPermits, PermitRequest, acquire};
@@ -18,7 +18,7 @@ use crate::ids::DescriptorId;
 use crate::scratch::HeldLimit;
 
 /// The descriptor of a concurrency limit for one of its budgets.
-pub(super) fn descriptor(limit: &PolicyLimit, budget: Budget, most: u64) -> LimitDescriptor {
+pub(super) fn descriptor(limit: &PolicyLimit, budget: VariantKind, most: u64) -> LimitDescriptor {
     let busy_status = match limit.busy_status {
         model::BusyStatus::TooManyRequests => BusyStatus::TooManyRequests,
         model::BusyStatus::ServiceUnavailable => BusyStatus::ServiceUnavailable,

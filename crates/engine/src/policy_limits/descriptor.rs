@@ -1,7 +1,7 @@
 //! The descriptors of a policy's limits: one for each of a limit's budgets, under a name of its own.
 
 use tollgate_algorithms::Limit;
-use tollgate_policy::Budget;
+use tollgate_policy::VariantKind;
 use tollgate_policy::model::{self, PolicyLimit};
 
 use crate::descriptor::{LimitDescriptor, NETWORK, Visibility, ZeroStatus};
@@ -9,7 +9,7 @@ use crate::descriptor::{LimitDescriptor, NETWORK, Visibility, ZeroStatus};
 impl LimitDescriptor {
     /// The descriptor of a policy's limit for one of its budgets.
     #[must_use]
-    pub fn of_variant(limit: &PolicyLimit, budget: Budget, numbers: Limit) -> Self {
+    pub fn of_variant(limit: &PolicyLimit, budget: VariantKind, numbers: Limit) -> Self {
         let visibility = if limit.visible { Visibility::Shown } else { Visibility::Hidden };
         let zero_status = match limit.zero_status {
             model::ZeroStatus::Forbidden => ZeroStatus::Forbidden,
@@ -24,12 +24,12 @@ impl LimitDescriptor {
 
     /// The descriptor for a budget of the limit: its own, or a wider one with a name of its own.
     #[must_use]
-    pub fn for_budget(self, budget: Budget) -> Self {
+    pub fn for_budget(self, budget: VariantKind) -> Self {
         match budget {
-            Budget::Own => self,
-            Budget::AddressCeiling => self.widened("address"),
-            Budget::WideAddress => self.widened(NETWORK),
-            Budget::WideCeiling => self.widened("network, all keys"),
+            VariantKind::Own => self,
+            VariantKind::AddressCeiling => self.widened("address"),
+            VariantKind::WideAddress => self.widened(NETWORK),
+            VariantKind::WideCeiling => self.widened("network, all keys"),
         }
     }
 }

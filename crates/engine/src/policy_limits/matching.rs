@@ -1,7 +1,7 @@
 //! What a request is to a policy: the facts that the policy reads, and the operation with its hits. Nothing is charged here.
 
 use tollgate_policy::model::{Identity, PolicyLimit};
-use tollgate_policy::{Facts, Hits, Matched, Request, RequestBody};
+use tollgate_policy::{Facts, Hits, Request, RequestBody, RequestMatch};
 
 use super::PolicyLimits;
 use crate::allowed_methods::allowed;
@@ -66,14 +66,15 @@ impl PolicyLimits {
         }
         self.policy.hits(facts, matched, self.directory(), hits)?;
         match matched {
-            Matched::Unmatched { other_methods: false } => Err(CheckError::NotFound),
-            Matched::Unmatched { other_methods: true } => {
+            RequestMatch::Unmatched { other_methods: false } => Err(CheckError::NotFound),
+            RequestMatch::Unmatched { other_methods: true } => {
                 let allowed = allowed(&self.policy, &self.methods, facts);
                 Err(CheckError::MethodNotAllowed { allowed })
             }
-            Matched::Operation(_) | Matched::Loosely(_) | Matched::Preflight | Matched::Forwarded => {
-                Ok(MatchResult::Matched(matched))
-            }
+            RequestMatch::Operation(_)
+            | RequestMatch::Loosely(_)
+            | RequestMatch::Preflight
+            | RequestMatch::Forwarded => Ok(MatchResult::Matched(matched)),
         }
     }
 }
@@ -81,7 +82,7 @@ impl PolicyLimits {
 /// The result of matching a request.
 #[expect(clippy::large_enum_variant, reason = "it is unwrapped where it is made")]
 pub(super) enum MatchResult {
-    Matched(Matched),
+    Matched(RequestMatch),
     NeedsBody(Outcome),
 }
 

@@ -3,7 +3,7 @@
 use http::HeaderName;
 use tollgate::NamedLimit;
 use tollgate_policy::model::{Cost, Identity, PolicyLimit};
-use tollgate_policy::{Charge, Hits, VariantId, Whose};
+use tollgate_policy::{Charge, Hits, KeyTrust, VariantId};
 
 use super::PolicyLimits;
 use crate::settlement::{Claim, PendingSettlement, ReportedCharges, only};
@@ -25,7 +25,7 @@ impl PolicyLimits {
     pub(super) fn pending(&self, hits: &Hits) -> PendingSettlement {
         let mut pending = PendingSettlement::default();
         for (place, charge) in hits.charges().iter().enumerate() {
-            if charge.whose == Whose::Claimed {
+            if charge.whose == KeyTrust::Claimed {
                 pending.claimed |= only(place);
                 pending.claims.extend(self.claims(hits, place, charge));
             }
@@ -66,7 +66,7 @@ impl PolicyLimits {
 
     /// Whether a response may settle this charge.
     pub(super) fn may_settle(&self, hits: &Hits, charge: &Charge) -> bool {
-        charge.whose == Whose::Claimed || self.reported(hits, charge).is_some()
+        charge.whose == KeyTrust::Claimed || self.reported(hits, charge).is_some()
     }
 
     /// Whether no response changes this charge.

@@ -4,18 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tollgate_engine::simulate;
-use tollgate_policy::consumers::{Limits, Loader};
+use tollgate_policy::consumers::{Loader, LoaderLimits};
 use tollgate_policy::scenario::Scenarios;
-use tollgate_policy::{Directory, Policy};
+use tollgate_policy::{ConsumerIndex, Policy};
 
 /// Every difference of a file of scenarios, as `scenario/step: what`.
 fn differences(name: &str, mut read: impl FnMut(&str) -> Result<String, String>) -> Vec<String> {
     let scenarios = Scenarios::load(name, &mut read).unwrap_or_else(|refused| panic!("{refused}"));
     let policy = Policy::load(&scenarios.policy, &mut read).unwrap_or_else(|refused| panic!("{refused}"));
     let directory = policy.settings().consumers.clone().map(|(file, _)| {
-        let mut loader = Loader::new(Limits::default());
+        let mut loader = Loader::new(LoaderLimits::default());
         loader.feed(read(&file).unwrap().as_bytes());
-        Arc::new(Directory::new(loader.finish().unwrap(), &policy).unwrap())
+        Arc::new(ConsumerIndex::new(loader.finish().unwrap(), &policy).unwrap())
     });
     let policy = Arc::new(policy);
     let mut all = Vec::new();

@@ -45,14 +45,14 @@ fn wrong_questions_are_told_so_and_charge_nothing() {
 fn a_budget_below_the_minimum_is_an_error_that_states_the_minimum() {
     for bytes in [0, 1, 1 << 20, MAX_MEMORY_BYTES_MIN - 1] {
         let error = Limiter::builder().max_memory(bytes).build().map(|_| ()).unwrap_err();
-        assert_eq!(error, BuildError::BudgetTooSmall { bytes });
+        assert_eq!(error, BuildError::MaxMemoryTooSmall { bytes });
         let sentence = error.to_string();
         assert!(
             sentence.contains(&bytes.to_string()) && sentence.contains("at least 4194304 bytes (4 MiB)"),
             "{sentence}"
         );
         let restored = Limiter::builder().max_memory(bytes).restore("no-such-file".as_ref()).map(|_| ());
-        assert_eq!(restored.unwrap_err(), BuildError::BudgetTooSmall { bytes });
+        assert_eq!(restored.unwrap_err(), BuildError::MaxMemoryTooSmall { bytes });
     }
     assert!(Limiter::builder().max_memory(MAX_MEMORY_BYTES_MIN).build().is_ok());
 }

@@ -9,7 +9,7 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-use crate::compile::load::Refused;
+use crate::compile::load::RejectedPolicy;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::read;
 use crate::document::sources::{FileId, Place, Source, Sources};
@@ -82,13 +82,13 @@ pub struct Annotated {
 ///     TollgateRateLimited:
 /// "));
 /// assert_eq!(annotate("openapi.yaml", &done.text)?.text, done.text);
-/// # Ok::<(), tollgate_policy::Refused>(())
+/// # Ok::<(), tollgate_policy::RejectedPolicy>(())
 /// ```
 ///
 /// # Errors
 /// If [`Policy::parse`] rejects the document, if it is not an OpenAPI document, or if its `components` cannot be
 /// extended by insertions.
-pub fn annotate(name: &str, text: &str) -> Result<Annotated, Refused> {
+pub fn annotate(name: &str, text: &str) -> Result<Annotated, RejectedPolicy> {
     let policy = Policy::parse(name, text)?;
     // The root document of a policy is its first file.
     annotate_file(&policy, FileId(0))
@@ -100,11 +100,11 @@ pub fn annotate(name: &str, text: &str) -> Result<Annotated, Refused> {
 ///
 /// # Errors
 /// If the file is not an OpenAPI document of the policy, or its `components` cannot be extended by insertions.
-pub fn annotate_file(policy: &Policy, file: FileId) -> Result<Annotated, Refused> {
+pub fn annotate_file(policy: &Policy, file: FileId) -> Result<Annotated, RejectedPolicy> {
     let refuse = |code, place: Place, message: String, help: &str| {
         let mut findings = Findings::default();
         findings.push(Diagnostic::error(code, place, message).help(help));
-        Refused { sources: policy.sources().clone(), findings, consumers: None }
+        RejectedPolicy { sources: policy.sources().clone(), findings, consumers: None }
     };
     let start = Place { file, start: 0, end: 0 };
     let nothing = || {

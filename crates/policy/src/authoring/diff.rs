@@ -138,7 +138,7 @@ pub struct SettingDiff {
 /// assert!(changed.fails_on(FailOn::Looser) && !changed.fails_on(FailOn::Tighter));
 /// assert_eq!(changed.approvals[0].who, "@reports");
 /// assert!(diff(&policy(5)?, &policy(5)?).is_empty());
-/// # Ok::<(), tollgate_policy::Refused>(())
+/// # Ok::<(), tollgate_policy::RejectedPolicy>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Diff {
@@ -155,18 +155,18 @@ pub struct Diff {
     /// Who has to agree, and because of which limits.
     pub approvals: Vec<Approval>,
     /// What [`fails_on`](Self::fails_on) answers, also for what was not kept.
-    pub(crate) found: Found,
+    pub(crate) found: ChangesFound,
 }
 
 /// What was found anywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Found {
+pub(crate) struct ChangesFound {
     looser: bool,
     tighter: bool,
     removed: bool,
 }
 
-impl Found {
+impl ChangesFound {
     const fn verdict(&mut self, verdict: Verdict) {
         self.looser |= matches!(verdict, Verdict::Looser | Verdict::Mixed);
         self.tighter |= matches!(verdict, Verdict::Tighter | Verdict::Mixed);

@@ -9,14 +9,14 @@ use crate::numbers::{Numbers, rate};
 
 /// So much in so much time, in the long run; compared as a fraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sustained {
+pub struct SustainedRate {
     /// How much.
     pub count: u64,
     /// In how many microseconds; 0 means that there is no limit.
     pub micros: u64,
 }
 
-impl Sustained {
+impl SustainedRate {
     /// No limit.
     pub const UNLIMITED: Self = Self { count: 1, micros: 0 };
 
@@ -28,7 +28,7 @@ impl Sustained {
     }
 }
 
-impl fmt::Display for Sustained {
+impl fmt::Display for SustainedRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.micros == 0 {
             return f.write_str("unlimited");
@@ -41,7 +41,7 @@ impl fmt::Display for Sustained {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Impact {
     /// In the long run.
-    pub sustained: Sustained,
+    pub sustained: SustainedRate,
     /// At once; `None` is no limit.
     pub burst: Option<u64>,
     /// The most that any minute can admit; `None` is no limit.
@@ -55,7 +55,7 @@ impl Impact {
         let minute = Micros::MINUTE.get();
         Some(match numbers {
             Numbers::Unlimited | Numbers::Counted(Limit::Unlimited) => {
-                Self { sustained: Sustained::UNLIMITED, burst: None, worst_minute: None }
+                Self { sustained: SustainedRate::UNLIMITED, burst: None, worst_minute: None }
             }
             Numbers::Counted(Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota)) => {
                 Self::of_quota(quota)
@@ -87,7 +87,7 @@ impl Impact {
     }
 
     fn of_quota(quota: &Quota) -> Self {
-        let sustained = Sustained { count: quota.count(), micros: quota.period() };
+        let sustained = SustainedRate { count: quota.count(), micros: quota.period() };
         let minute =
             u128::from(Micros::MINUTE.get()) * u128::from(quota.count()) / u128::from(quota.period());
         let worst = quota.burst().saturating_add(u64::try_from(minute).unwrap_or(u64::MAX));
@@ -97,7 +97,7 @@ impl Impact {
     }
 
     const fn of_window(limit: u64, micros: u64, windows: u64) -> Self {
-        let sustained = Sustained { count: limit, micros };
+        let sustained = SustainedRate { count: limit, micros };
         Self { sustained, burst: Some(limit), worst_minute: Some(limit.saturating_mul(windows)) }
     }
 }
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn rates_are_compared_as_fractions() {
-        let rate = |count, micros| Sustained { count, micros };
+        let rate = |count, micros| SustainedRate { count, micros };
         assert_eq!(rate(1, 10).compare(&rate(2, 20)), Ordering::Equal);
         assert_eq!(rate(1, 10).compare(&rate(1, 9)), Ordering::Less);
-        assert_eq!(Sustained::UNLIMITED.compare(&rate(u64::MAX, 1)), Ordering::Greater);
-        assert_eq!(Sustained::UNLIMITED.compare(&Sustained::UNLIMITED), Ordering::Equal);
+        assert_eq!(SustainedRate::UNLIMITED.compare(&rate(u64::MAX, 1)), Ordering::Greater);
+        assert_eq!(SustainedRate::UNLIMITED.compare(&SustainedRate::UNLIMITED), Ordering::Equal);
     }
 }

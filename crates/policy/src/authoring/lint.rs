@@ -63,7 +63,7 @@ pub struct Advice {
 /// let advice = advise(&policy);
 /// assert_eq!(advice.coverage.to_string(), "1 of 2 operations have a limit (50 %)");
 /// assert_eq!(advice.findings.all()[0].message, "* /health has no limit");
-/// # Ok::<(), tollgate_policy::Refused>(())
+/// # Ok::<(), tollgate_policy::RejectedPolicy>(())
 /// ```
 #[must_use]
 pub fn advise(policy: &Policy) -> Advice {

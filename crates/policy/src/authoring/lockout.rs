@@ -2,7 +2,7 @@
 
 use tollgate_algorithms::{Limit, Micros, Retry, State, decide, peek, settle};
 
-use crate::compile::variants::{Budget, for_budget};
+use crate::compile::variants::{VariantKind, for_budget};
 use crate::model::{Identity, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::parse::settings::Settings;
@@ -12,7 +12,7 @@ const NOW: Micros = Micros::new(20_000 * Micros::DAY.get());
 
 /// A limit, its numbers for some tier, and the settings of its policy.
 #[derive(Clone, Copy)]
-pub(crate) struct Side<'a> {
+pub(crate) struct LockoutSide<'a> {
     pub(crate) limit: &'a PolicyLimit,
     pub(crate) numbers: &'a Numbers,
     pub(crate) settings: &'a Settings,
@@ -20,8 +20,9 @@ pub(crate) struct Side<'a> {
 
 /// The longest wait of a key that was used up before a change of numbers, rounded up to whole seconds. `None` if no key waits
 /// longer than the new numbers take to be restored in full.
-pub(crate) fn longest(old: Side<'_>, new: Side<'_>) -> Option<Micros> {
-    let budgets = [Budget::Own, Budget::AddressCeiling, Budget::WideAddress, Budget::WideCeiling];
+pub(crate) fn longest(old: LockoutSide<'_>, new: LockoutSide<'_>) -> Option<Micros> {
+    let budgets =
+        [VariantKind::Own, VariantKind::AddressCeiling, VariantKind::WideAddress, VariantKind::WideCeiling];
     let may_overdraw = may_overdraw(old.limit) || may_overdraw(new.limit);
     let cost = new.limit.cost.range().1.max(1);
     let each = budgets.into_iter().filter_map(|budget| {
@@ -31,16 +32,16 @@ pub(crate) fn longest(old: Side<'_>, new: Side<'_>) -> Option<Micros> {
     each.max()
 }
 
-impl Side<'_> {
+impl LockoutSide<'_> {
     /// The numbers of one of the limit's budgets; `None` if it has no such budget.
-    fn numbers_of(&self, budget: Budget) -> Option<Limit> {
+    fn numbers_of(&self, budget: VariantKind) -> Option<Limit> {
         let wide = self.settings.prefixes.ipv6_wide().map(|_| self.settings.wide_multiple);
         let ceiling = self.limit.address_ceiling;
         let multiple = match budget {
-            Budget::Own => 1,
-            Budget::AddressCeiling => ceiling?,
-            Budget::WideAddress => wide?,
-            Budget::WideCeiling => ceiling?.saturating_mul(wide?),
+            VariantKind::Own => 1,
+            VariantKind::AddressCeiling => ceiling?,
+            VariantKind::WideAddress => wide?,
+            VariantKind::WideCeiling => ceiling?.saturating_mul(wide?),
         };
         for_budget(self.numbers, (budget, multiple), self.settings).ok()?.limit()
     }

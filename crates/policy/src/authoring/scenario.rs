@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use http::{HeaderMap, HeaderValue};
 use tollgate_algorithms::Micros;
 
-use crate::compile::load::{ReadFile, Refused};
+use crate::compile::load::{ReadFile, RejectedPolicy};
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::read;
 use crate::document::sources::{Place, Source, Sources};
@@ -136,7 +136,7 @@ impl Scenarios {
     ///
     /// # Errors
     /// When something is wrong with it: all of it at once, each with its place.
-    pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Self, Refused> {
+    pub fn load(name: &str, read_file: ReadFile<'_>) -> Result<Self, RejectedPolicy> {
         let mut trees = Trees::default();
         let mut findings = Findings::default();
         let text = read_file(name);
@@ -145,7 +145,7 @@ impl Scenarios {
             let place = Place { file: id, start: 0, end: 0 };
             let message = format!("{} cannot be read: {why}", shown(name));
             findings.push(Diagnostic::error("unreadable", place, message));
-            return Err(Refused { sources: trees.sources, findings, consumers: None });
+            return Err(RejectedPolicy { sources: trees.sources, findings, consumers: None });
         }
         let tree = trees.sources.shared(id).and_then(|source| read::read(id, source, &mut findings));
         trees.trees.extend(tree.map(|tree| (id, tree)));
@@ -155,7 +155,7 @@ impl Scenarios {
         findings.sort();
         match (read, findings.has_errors()) {
             (Some((policy, list)), false) => Ok(Self { policy, list, sources: trees.sources }),
-            _ => Err(Refused { sources: trees.sources, findings, consumers: None }),
+            _ => Err(RejectedPolicy { sources: trees.sources, findings, consumers: None }),
         }
     }
 }

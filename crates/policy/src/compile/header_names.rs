@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::HeaderName;
 
 use crate::compile::inherit::Operation;
-use crate::compile::load::Read;
+use crate::compile::load::ParsedDocuments;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::model::{Cost, CostFrom, HeaderNames, Identity, KeyPlace, LimitUse, PolicyLimit, TierFrom};
@@ -13,7 +13,7 @@ use tollgate_http::header::{is_origin, is_plain};
 use tollgate_http::header_filter::{HeaderFilter, is_alike};
 
 /// What reads headers, besides the settings.
-pub(crate) struct Readers<'a> {
+pub(crate) struct HeaderReaders<'a> {
     pub(crate) limits: &'a [PolicyLimit],
     pub(crate) operations: &'a [Operation],
     /// The limits of requests that match no operation.
@@ -24,14 +24,14 @@ pub(crate) struct Readers<'a> {
 /// client say one thing to the limits and another to the upstream, it is an error. `documents` is where API keys stand
 /// according to the root of the documents.
 pub(crate) fn check(
-    (read, documents): (&Read, &[KeyPlace]),
-    readers: &Readers<'_>,
+    (read, documents): (&ParsedDocuments, &[KeyPlace]),
+    readers: &HeaderReaders<'_>,
     findings: &mut Findings,
 ) -> HeaderFilter {
     if read.settings.header_names == HeaderNames::Any {
         return HeaderFilter::any();
     }
-    let mut found = Found::default();
+    let mut found = ReadHeaders::default();
     if let Some(place) = read.settings_at {
         in_places(&read.settings.api_key, place, &mut found);
         // Who may say these is decided by their names alone.
@@ -77,12 +77,12 @@ pub(crate) fn check(
 
 /// Every header that is read, and where.
 #[derive(Default)]
-struct Found {
+struct ReadHeaders {
     /// By name: where it is first read, and whether who may say it is decided by its name.
     names: BTreeMap<String, (HeaderName, Place, bool)>,
 }
 
-impl Found {
+impl ReadHeaders {
     fn read(&mut self, name: &HeaderName, place: Place) {
         self.names.entry(name.as_str().to_owned()).or_insert_with(|| (name.clone(), place, false));
     }
@@ -166,7 +166,7 @@ fn is_of_the_gateway(name: &str) -> bool {
         || HeaderName::from_bytes(name.as_bytes()).is_ok_and(|name| is_origin(&name))
 }
 
-fn in_places(places: &[KeyPlace], place: Place, found: &mut Found) {
+fn in_places(places: &[KeyPlace], place: Place, found: &mut ReadHeaders) {
     for one in places {
         if let KeyPlace::Header(name) = one {
             found.read(name, place);

@@ -3,13 +3,13 @@
 use http::HeaderName;
 
 use crate::compile::base_path;
-use crate::compile::merge::Merged;
+use crate::compile::merge::MergedLimits;
 use crate::compile::required::Requirements;
 use crate::compile::uses::Resolver;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::ids::LimitId;
-use crate::model::{KeyPlace, LimitUse, Unmatched, Where};
+use crate::model::{KeyPlace, LimitLocation, LimitUse, Unmatched};
 use crate::parse::limit::LIMITS_MAX;
 use crate::parse::parsed_document::{ParsedDocument, Tag};
 use crate::parse::settings::Settings;
@@ -17,7 +17,7 @@ use tollgate_http::host::HostPattern;
 
 /// Where an operation's limits come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Nearest {
+pub enum InheritedFrom {
     /// They stand on the operation itself.
     Operation,
     /// On its path.
@@ -63,7 +63,7 @@ pub struct Operation {
     /// ways under different conditions.
     pub uses: Vec<LimitUse>,
     /// Where they come from.
-    pub nearest: Nearest,
+    pub nearest: InheritedFrom,
     /// Where an API key stands: in one of these places.
     pub api_key: Vec<KeyPlace>,
     /// Whether its security schemes ask for credentials of which none is a key, and the settings do not say where one stands.
@@ -92,7 +92,7 @@ pub(crate) fn key_places(said: Vec<KeyPlace>) -> Vec<KeyPlace> {
 /// do not say otherwise.
 pub(crate) fn root(
     drafts: &[ParsedDocument],
-    merged: &Merged,
+    merged: &MergedLimits,
     settings: &Settings,
     findings: &mut Findings,
 ) -> (Vec<LimitUse>, Vec<KeyPlace>) {
@@ -116,7 +116,7 @@ pub(crate) fn root(
 /// Every operation of every draft, with the limits that are nearest to it.
 pub(crate) fn operations(
     drafts: &[ParsedDocument],
-    merged: &mut Merged,
+    merged: &mut MergedLimits,
     settings: &Settings,
     findings: &mut Findings,
 ) -> Vec<Operation> {
@@ -201,9 +201,9 @@ fn identity(operation: &crate::parse::parsed_document::Operation) -> String {
 }
 
 /// A limit on an operation or a path that says nothing of its owner belongs to that of the operation's tag.
-fn inherit(limit: LimitId, tag: &Tag, merged: &mut Merged) {
+fn inherit(limit: LimitId, tag: &Tag, merged: &mut MergedLimits) {
     let Some(limit) = merged.limits.get_mut(limit.index()) else { return };
-    if matches!(limit.at, Where::Operation(_) | Where::Path(_))
+    if matches!(limit.at, LimitLocation::Operation(_) | LimitLocation::Path(_))
         && limit.owner.is_none()
         && limit.reviewers.is_empty()
     {

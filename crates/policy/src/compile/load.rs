@@ -27,7 +27,7 @@ pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// Documents that were rejected, and every error in them.
 #[derive(Clone)]
-pub struct Refused {
+pub struct RejectedPolicy {
     /// The files that were read.
     pub sources: Sources,
     /// Everything that was found, sorted by place.
@@ -36,20 +36,20 @@ pub struct Refused {
     pub consumers: Option<(String, Place)>,
 }
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for RejectedPolicy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.findings.lines(&self.sources).join("\n"))
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for RejectedPolicy {}
 
 /// The first findings, one line each: the whole value contains the documents, which may be megabytes.
-impl std::fmt::Debug for Refused {
+impl std::fmt::Debug for RejectedPolicy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let lines = self.findings.lines(&self.sources);
         let mut list = f.debug_list();
-        list.entries(lines.iter().take(DEBUG_LINES_MAX).map(|line| Shortened(line)));
+        list.entries(lines.iter().take(DEBUG_LINES_MAX).map(|line| DebugLine(line)));
         if lines.len() > DEBUG_LINES_MAX {
             list.entry(&format_args!("and {} more", lines.len().saturating_sub(DEBUG_LINES_MAX)));
         }
@@ -63,9 +63,9 @@ const DEBUG_LINES_MAX: usize = 10;
 const DEBUG_CHARS_MAX: usize = 200;
 
 /// A line of the `Debug` output, cut to [`DEBUG_CHARS_MAX`].
-struct Shortened<'a>(&'a str);
+struct DebugLine<'a>(&'a str);
 
-impl std::fmt::Debug for Shortened<'_> {
+impl std::fmt::Debug for DebugLine<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0.char_indices().nth(DEBUG_CHARS_MAX) {
             Some((end, _)) => write!(f, "{}…", self.0.get(..end).unwrap_or_default()),
@@ -76,7 +76,7 @@ impl std::fmt::Debug for Shortened<'_> {
 
 /// What was understood of all documents.
 #[derive(Debug, Default)]
-pub(crate) struct Read {
+pub(crate) struct ParsedDocuments {
     pub(crate) drafts: Vec<ParsedDocument>,
     pub(crate) settings: Settings,
     /// Where the settings stand, for what is missing in them.
@@ -91,7 +91,7 @@ pub(crate) fn load(
     name: &str,
     read_file: ReadFile<'_>,
     read_section: ReadSection<'_>,
-) -> Result<Policy, Refused> {
+) -> Result<Policy, RejectedPolicy> {
     let mut trees = Trees::default();
     let mut grammar = Findings::default();
     let start = match read_file(name) {
@@ -103,7 +103,7 @@ pub(crate) fn load(
                 place,
                 format!("{} cannot be read: {why}", tollgate_http::text::shown(name)),
             ));
-            return Err(Refused { sources: trees.sources, findings: grammar, consumers: None });
+            return Err(RejectedPolicy { sources: trees.sources, findings: grammar, consumers: None });
         }
     };
     let start = extended(start, &mut trees, read_file, &mut grammar);
@@ -144,7 +144,7 @@ pub(crate) fn load(
 ///
 /// # Errors
 /// As [`load`].
-pub(crate) fn parse(name: &str, text: &str) -> Result<Policy, Refused> {
+pub(crate) fn parse(name: &str, text: &str) -> Result<Policy, RejectedPolicy> {
     let mut read_file = |asked: &str| {
         if asked == name { Ok(text.to_owned()) } else { Err("no other file was given".into()) }
     };
@@ -229,8 +229,8 @@ fn overlay_documents(start: FileId, trees: &mut Trees, done: &mut HashSet<FileId
     }
 }
 
-fn read_all<'t>(start: FileId, context: &mut Context<'t>, read_section: ReadSection<'_>) -> Read {
-    let mut all = Read::default();
+fn read_all<'t>(start: FileId, context: &mut Context<'t>, read_section: ReadSection<'_>) -> ParsedDocuments {
+    let mut all = ParsedDocuments::default();
     let root = context.trees.trees.get(&start).map(|tree| tree.value());
     // An overlay that could not be applied has its own findings.
     let Some(root) = root.filter(|root| !overlay::is_overlay(*root)) else { return all };
@@ -289,7 +289,7 @@ fn foreign_settings<'t>(document: Value<'t>, named_at: Place, context: &mut Cont
     }
 }
 
-fn own_settings<'t>(map: Value<'t>, all: &mut Read, context: &mut Context<'t>) {
+fn own_settings<'t>(map: Value<'t>, all: &mut ParsedDocuments, context: &mut Context<'t>) {
     if let Some(map) = context.map(map, "`x-tollgate`") {
         context.unknown_fields(map, &[SETTINGS], "`x-tollgate`");
         all.settings = settings::read(map, context);
@@ -299,12 +299,12 @@ fn own_settings<'t>(map: Value<'t>, all: &mut Read, context: &mut Context<'t>) {
 
 /// Everything after reading: names, nearness, routes, numbers.
 fn finish(
-    read: Read,
+    read: ParsedDocuments,
     trees: Trees,
     mut findings: Findings,
     read_file: ReadFile<'_>,
-) -> Result<Policy, Refused> {
-    let Read { drafts, settings, .. } = &read;
+) -> Result<Policy, RejectedPolicy> {
+    let ParsedDocuments { drafts, settings, .. } = &read;
     let mut merged = merge::merge(drafts, settings, &mut findings);
     let operations = inherit::operations(drafts, &mut merged, settings, &mut findings);
     let routes = routes::build(operations, &merged.limits, settings, &mut findings);
@@ -313,12 +313,12 @@ fn finish(
     let jwt = jwt_rules(&read, read_file, &mut findings);
     let (root, documents) = inherit::root(drafts, &merged, settings, &mut findings);
     let operations = routes.as_ref().map_or(&[][..], |routes| &routes.operations);
-    let readers = header_names::Readers { limits: &merged.limits, operations, root: &root };
+    let readers = header_names::HeaderReaders { limits: &merged.limits, operations, root: &root };
     let header_filter = header_names::check((&read, &documents), &readers, &mut findings);
     findings.sort();
     let (Some(routes), Some(variants), false) = (routes, variants, findings.has_errors()) else {
         let consumers = settings.consumers.clone();
-        return Err(Refused { sources: trees.sources, findings, consumers });
+        return Err(RejectedPolicy { sources: trees.sources, findings, consumers });
     };
     let titled = drafts.iter().map(|draft| &draft.title).find(|title| !title.trim().is_empty());
     let title = titled.cloned().unwrap_or_default();
@@ -352,7 +352,7 @@ fn finish(
     })
 }
 
-fn jwt_rules(read: &Read, read_file: ReadFile<'_>, findings: &mut Findings) -> Option<JwtRules> {
+fn jwt_rules(read: &ParsedDocuments, read_file: ReadFile<'_>, findings: &mut Findings) -> Option<JwtRules> {
     let jwt = read.settings.jwt.as_ref()?;
     let place = jwt.jwks_at;
     let keys = read_file(&jwt.jwks).and_then(|text| JwtKeys::from_jwks(&text));

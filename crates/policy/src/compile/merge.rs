@@ -6,7 +6,7 @@ use crate::compile::named;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::suggest;
 use crate::ids::{DraftLimitId, LimitId};
-use crate::model::{Identity, OrganisationFrom, PolicyLimit, TierFrom, Where};
+use crate::model::{Identity, LimitLocation, OrganisationFrom, PolicyLimit, TierFrom};
 use crate::parse::parsed_document::{ParsedDocument, Tag};
 use crate::parse::settings::Settings;
 use tollgate_http::trusted::TrustedProxies;
@@ -16,13 +16,13 @@ pub const POLICY_LIMITS_MAX: usize = 200_000;
 
 /// The limits of all drafts, and where each went.
 #[derive(Debug, Default)]
-pub(crate) struct Merged {
+pub(crate) struct MergedLimits {
     pub(crate) limits: Vec<PolicyLimit>,
     /// For each draft, the new number of each of its limits; `None` for a named limit that nothing uses.
     moved: Vec<Vec<Option<LimitId>>>,
 }
 
-impl Merged {
+impl MergedLimits {
     /// The new number of a draft's limit.
     pub(crate) fn id(&self, draft: usize, limit: DraftLimitId) -> Option<LimitId> {
         self.moved.get(draft)?.get(limit.index()).copied().flatten()
@@ -30,14 +30,14 @@ impl Merged {
 }
 
 /// Puts the limits together.
-pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &mut Findings) -> Merged {
-    let mut merged = Merged::default();
+pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &mut Findings) -> MergedLimits {
+    let mut merged = MergedLimits::default();
     let mut names: HashMap<String, LimitId> = HashMap::new();
     let used = named::used(drafts, findings);
     for (index, draft) in drafts.iter().enumerate() {
         let mut moved = Vec::with_capacity(draft.limits.len());
         for (draft_id, limit) in DraftLimitId::number(&draft.limits) {
-            if matches!(limit.at, Where::Named(_)) && !used.contains(&(index, draft_id)) {
+            if matches!(limit.at, LimitLocation::Named(_)) && !used.contains(&(index, draft_id)) {
                 moved.push(None);
                 continue;
             }
@@ -70,7 +70,7 @@ pub(crate) fn merge(drafts: &[ParsedDocument], settings: &Settings, findings: &m
 
 /// A limit on a tag that has no owner belongs to the tag's.
 fn inherit(limit: &mut PolicyLimit, draft: &ParsedDocument) {
-    let Where::Tag(name) = &limit.at else { return };
+    let LimitLocation::Tag(name) = &limit.at else { return };
     let Some(Tag { owner, reviewers, .. }) = draft.tag(name) else { return };
     if limit.owner.is_none() {
         limit.owner.clone_from(owner);

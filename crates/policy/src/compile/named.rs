@@ -6,9 +6,9 @@ use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::ids::DraftLimitId;
-use crate::model::Where;
-use crate::parse::limit_use::Use;
-use crate::parse::parsed_document::{Entry, LimitsAt, ParsedDocument};
+use crate::model::LimitLocation;
+use crate::parse::limit_use::LimitReference;
+use crate::parse::parsed_document::{LimitEntry, LimitsAt, ParsedDocument};
 
 /// The limit that a name means in a document: its own, or that of the file that names the document.
 pub(crate) fn find(drafts: &[ParsedDocument], index: usize, name: &str) -> Option<(usize, DraftLimitId)> {
@@ -35,7 +35,7 @@ pub(crate) fn used(drafts: &[ParsedDocument], findings: &mut Findings) -> HashSe
     }
     for (index, draft) in drafts.iter().enumerate() {
         for (id, limit) in DraftLimitId::number(&draft.limits) {
-            if matches!(limit.at, Where::Named(_)) && !used.contains(&(index, id)) {
+            if matches!(limit.at, LimitLocation::Named(_)) && !used.contains(&(index, id)) {
                 let name = tollgate_http::text::shown(&limit.name);
                 let message = format!("no operation uses the limit `{name}`");
                 let help = format!("write `use: {name}` where it should apply, or remove it");
@@ -53,8 +53,8 @@ fn names(at: &LimitsAt) -> impl Iterator<Item = (&str, Place)> {
         LimitsAt::These(entries) => entries,
     };
     entries.iter().filter_map(|entry| match entry {
-        Entry::Use(Use::Named { name, place, .. }) => Some((name.as_str(), *place)),
-        Entry::Use(Use::Inherited(_)) | Entry::Own(..) => None,
+        LimitEntry::Use(LimitReference::Named { name, place, .. }) => Some((name.as_str(), *place)),
+        LimitEntry::Use(LimitReference::Inherited(_)) | LimitEntry::Own(..) => None,
     })
 }
 
@@ -75,7 +75,7 @@ fn unknown(drafts: &[ParsedDocument], index: usize, (name, place): (&str, Place)
     // A name that an inline limit has is not for others to use.
     let inline = known(drafts, index)
         .flat_map(|draft| &draft.limits)
-        .find(|limit| limit.named && limit.name == name && !matches!(limit.at, Where::Named(_)));
+        .find(|limit| limit.named && limit.name == name && !matches!(limit.at, LimitLocation::Named(_)));
     if let Some(inline) = inline {
         let help = "move that limit to `limits` (in an OpenAPI document, of `x-tollgate`), and use it in both places";
         return finding.also(inline.place, "this limit has the name, and applies only here").help(help);

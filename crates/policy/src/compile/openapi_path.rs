@@ -22,7 +22,7 @@ pub(crate) struct LongPath {
 
 /// What a segment consists of.
 #[derive(Clone, Debug)]
-enum Piece {
+enum SegmentPart {
     Text(String),
     Parameter { name: String, is_long: bool },
 }
@@ -54,16 +54,16 @@ pub(crate) fn read(written: &str, multi: &[String]) -> OpenApiPath {
     };
     let segments = segments(behind, multi);
     let ordinary = joined(&segments);
-    let is_long = |pieces: &Vec<Piece>| {
-        pieces.iter().any(|piece| matches!(piece, Piece::Parameter { is_long: true, .. }))
+    let is_long = |pieces: &Vec<SegmentPart>| {
+        pieces.iter().any(|piece| matches!(piece, SegmentPart::Parameter { is_long: true, .. }))
     };
     let first = segments.iter().position(is_long);
     let long = first.zip(segments.iter().rposition(is_long)).and_then(|(first, last)| {
         let head = joined(segments.get(..first)?);
         // What follows the parameter in its own segment, as `:cancel` in `{name=**}:cancel`.
         let behind = match segments.get(last)?.last() {
-            Some(Piece::Text(text)) => format!("/{{..end}}{text}"),
-            Some(Piece::Parameter { .. }) | None => String::new(),
+            Some(SegmentPart::Text(text)) => format!("/{{..end}}{text}"),
+            Some(SegmentPart::Parameter { .. }) | None => String::new(),
         };
         let rest = format!("{behind}{}", joined(segments.get(last.saturating_add(1)..)?));
         Some(LongPath { head: format!("{head}/{{..rest*}}"), rest })
@@ -71,14 +71,14 @@ pub(crate) fn read(written: &str, multi: &[String]) -> OpenApiPath {
     OpenApiPath { is_verbatim: ordinary == path, ordinary, long }
 }
 
-fn joined(segments: &[Vec<Piece>]) -> String {
+fn joined(segments: &[Vec<SegmentPart>]) -> String {
     let mut text = String::new();
     for pieces in segments {
         text.push('/');
         for piece in pieces {
             match piece {
-                Piece::Text(part) => text.push_str(part),
-                Piece::Parameter { name, .. } => {
+                SegmentPart::Text(part) => text.push_str(part),
+                SegmentPart::Parameter { name, .. } => {
                     text.push('{');
                     text.push_str(name);
                     text.push('}');
@@ -90,7 +90,7 @@ fn joined(segments: &[Vec<Piece>]) -> String {
 }
 
 /// The segments behind a path's first slash. What is wrong with them comes out as it went in: the template's reader says so.
-fn segments(mut rest: &str, multi: &[String]) -> Vec<Vec<Piece>> {
+fn segments(mut rest: &str, multi: &[String]) -> Vec<Vec<SegmentPart>> {
     let mut segments = vec![Vec::new()];
     while let Some(at) = rest.find(['/', '{']) {
         let (before, after) = (rest.get(..at).unwrap_or(""), rest.get(at..).unwrap_or(""));
@@ -116,15 +116,15 @@ fn segments(mut rest: &str, multi: &[String]) -> Vec<Vec<Piece>> {
     segments
 }
 
-fn text(segments: &mut [Vec<Piece>], more: &str) {
+fn text(segments: &mut [Vec<SegmentPart>], more: &str) {
     let Some(pieces) = segments.last_mut().filter(|_| !more.is_empty()) else { return };
     match pieces.last_mut() {
-        Some(Piece::Text(text)) => text.push_str(more),
-        Some(Piece::Parameter { .. }) | None => pieces.push(Piece::Text(more.to_owned())),
+        Some(SegmentPart::Text(text)) => text.push_str(more),
+        Some(SegmentPart::Parameter { .. }) | None => pieces.push(SegmentPart::Text(more.to_owned())),
     }
 }
 
-fn parameter(segments: &mut Vec<Vec<Piece>>, content: &str, multi: &[String]) {
+fn parameter(segments: &mut Vec<Vec<SegmentPart>>, content: &str, multi: &[String]) {
     if let Some((name, pattern)) = content.split_once('=') {
         for (at, part) in pattern.split('/').enumerate() {
             if at > 0 {
@@ -142,11 +142,11 @@ fn parameter(segments: &mut Vec<Vec<Piece>>, content: &str, multi: &[String]) {
     one(segments, name.to_owned(), starred.is_some() || multi.iter().any(|known| known == name));
 }
 
-fn one(segments: &mut [Vec<Piece>], name: String, is_long: bool) {
+fn one(segments: &mut [Vec<SegmentPart>], name: String, is_long: bool) {
     let Some(pieces) = segments.last_mut() else { return };
     match pieces.last_mut() {
-        Some(Piece::Parameter { is_long: known, .. }) => *known |= is_long,
-        Some(Piece::Text(_)) | None => pieces.push(Piece::Parameter { name, is_long }),
+        Some(SegmentPart::Parameter { is_long: known, .. }) => *known |= is_long,
+        Some(SegmentPart::Text(_)) | None => pieces.push(SegmentPart::Parameter { name, is_long }),
     }
 }
 

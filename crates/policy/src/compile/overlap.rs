@@ -9,7 +9,7 @@ use crate::ids::{LimitId, OperationId};
 use crate::model::PolicyLimit;
 
 /// What two templates that match the same path mean.
-pub(crate) enum Between {
+pub(crate) enum Overlap {
     /// No request can mean operations of both.
     Nothing,
     /// A request can mean these two, which have the same limits.
@@ -23,7 +23,7 @@ pub(crate) fn between(
     one: &Group,
     other: &Group,
     (operations, limits): (&[Operation], &[PolicyLimit]),
-) -> Between {
+) -> Overlap {
     let mut same = None;
     for mine in one.members.iter().map(|member| member.operation) {
         for theirs in other.members.iter().map(|member| member.operation) {
@@ -35,12 +35,12 @@ pub(crate) fn between(
                 continue;
             }
             if !agree(one, other, limits) {
-                return Between::Differs;
+                return Overlap::Differs;
             }
             same = Some((mine, theirs));
         }
     }
-    same.map_or(Between::Nothing, |(one, other)| Between::Same(one, other))
+    same.map_or(Overlap::Nothing, |(one, other)| Overlap::Same(one, other))
 }
 
 /// Whether one method can mean both. `HEAD` counts as `GET`.

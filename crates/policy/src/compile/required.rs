@@ -3,20 +3,20 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::authoring::diff::strictness::{cheaper_than, looser_than};
-use crate::compile::inherit::Nearest;
-use crate::compile::merge::Merged;
+use crate::compile::inherit::InheritedFrom;
+use crate::compile::merge::MergedLimits;
 use crate::compile::named;
 use crate::compile::uses::cost_of;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::ids::LimitId;
 use crate::model::{Cost, LimitUse, PolicyLimit};
-use crate::parse::limit_use::Use;
-use crate::parse::parsed_document::{Entry, LimitsAt, Operation, ParsedDocument};
+use crate::parse::limit_use::LimitReference;
+use crate::parse::parsed_document::{LimitEntry, LimitsAt, Operation, ParsedDocument};
 
 /// A limit that is required, and what it costs at the least.
 #[derive(Clone, Debug)]
-struct Required {
+struct RequiredLimit {
     limit: LimitId,
     cost: Cost,
     /// Where the cost is written, if that is not the limit itself.
@@ -26,15 +26,15 @@ struct Required {
 /// The required limits of the platform's file: at its root, and on its tags.
 #[derive(Debug, Default)]
 pub(crate) struct Requirements {
-    root: Vec<Required>,
-    tags: HashMap<String, Vec<Required>>,
+    root: Vec<RequiredLimit>,
+    tags: HashMap<String, Vec<RequiredLimit>>,
     /// What has been said: the place that loosens a limit, and the limit.
     told: HashSet<(Place, LimitId)>,
 }
 
 impl Requirements {
     /// Finds them. Points at `required` where it has no effect.
-    pub(crate) fn find(drafts: &[ParsedDocument], merged: &Merged, findings: &mut Findings) -> Self {
+    pub(crate) fn find(drafts: &[ParsedDocument], merged: &MergedLimits, findings: &mut Findings) -> Self {
         let mut found = Self::default();
         if let Some(platform) = drafts.first().filter(|_| drafts.len() > 1) {
             found.root = required(drafts, merged, platform.root.as_ref());
@@ -60,8 +60,8 @@ impl Requirements {
     pub(crate) fn check(
         &mut self,
         operation: &Operation,
-        (uses, nearest): (&[LimitUse], Nearest),
-        merged: &Merged,
+        (uses, nearest): (&[LimitUse], InheritedFrom),
+        merged: &MergedLimits,
     ) -> Vec<Diagnostic> {
         if self.root.is_empty() && self.tags.is_empty() {
             return Vec::new();
@@ -81,10 +81,10 @@ impl Requirements {
 
 /// The required limits of an operation, each once: at the greatest cost of its tags, or, if these do not name it, at the root's.
 fn with_greatest_cost<'a>(
-    of_tags: impl Iterator<Item = &'a Required>,
-    root: &'a [Required],
-) -> Vec<&'a Required> {
-    let mut all: Vec<&Required> = Vec::new();
+    of_tags: impl Iterator<Item = &'a RequiredLimit>,
+    root: &'a [RequiredLimit],
+) -> Vec<&'a RequiredLimit> {
+    let mut all: Vec<&RequiredLimit> = Vec::new();
     for one in of_tags {
         match all.iter_mut().find(|known| known.limit == one.limit) {
             Some(known) if cheaper_than(&one.cost, &known.cost) => *known = one,
@@ -97,7 +97,7 @@ fn with_greatest_cost<'a>(
 }
 
 /// The required ones among the limits of a place of the platform's file. What they inherit has a place of its own.
-fn required(drafts: &[ParsedDocument], merged: &Merged, at: Option<&LimitsAt>) -> Vec<Required> {
+fn required(drafts: &[ParsedDocument], merged: &MergedLimits, at: Option<&LimitsAt>) -> Vec<RequiredLimit> {
     let entries = match at {
         Some(LimitsAt::These(entries)) => entries.as_slice(),
         Some(LimitsAt::Off(_)) | None => &[],
@@ -105,25 +105,27 @@ fn required(drafts: &[ParsedDocument], merged: &Merged, at: Option<&LimitsAt>) -
     let found = entries.iter().filter_map(|entry| {
         let (id, cost, place) = match entry {
             // What applies to some requests only cannot be asked of all.
-            Entry::Own(_, Some(_)) | Entry::Use(Use::Named { when: Some(_), .. }) => return None,
-            Entry::Own(id, None) => (merged.id(0, *id)?, None, None),
-            Entry::Use(Use::Named { name, cost, when: None, place }) => {
+            LimitEntry::Own(_, Some(_)) | LimitEntry::Use(LimitReference::Named { when: Some(_), .. }) => {
+                return None;
+            }
+            LimitEntry::Own(id, None) => (merged.id(0, *id)?, None, None),
+            LimitEntry::Use(LimitReference::Named { name, cost, when: None, place }) => {
                 let (document, id) = named::find(drafts, 0, name)?;
                 (merged.id(document, id)?, cost.clone(), Some(*place))
             }
-            Entry::Use(Use::Inherited(_)) => return None,
+            LimitEntry::Use(LimitReference::Inherited(_)) => return None,
         };
         let limit = merged.limits.get(id.index()).filter(|limit| limit.required.is_some())?;
         let cost_at = place.filter(|_| cost.is_some());
-        Some(Required { limit: id, cost: cost.unwrap_or_else(|| limit.cost.clone()), cost_at })
+        Some(RequiredLimit { limit: id, cost: cost.unwrap_or_else(|| limit.cost.clone()), cost_at })
     });
     found.collect()
 }
 
 fn judge(
-    (limit, required): (&PolicyLimit, &Required),
-    (uses, nearest): (&[LimitUse], Nearest),
-    merged: &Merged,
+    (limit, required): (&PolicyLimit, &RequiredLimit),
+    (uses, nearest): (&[LimitUse], InheritedFrom),
+    merged: &MergedLimits,
     operation: Place,
 ) -> Option<Diagnostic> {
     let name = tollgate_http::text::shown(&limit.name);
@@ -145,7 +147,7 @@ fn judge(
     if own().any(|used| used.when.is_none()) {
         return None;
     }
-    if let Nearest::Off(place) = nearest {
+    if let InheritedFrom::Off(place) = nearest {
         let message = format!("the required limit `{name}` cannot be switched off");
         return Some(finding(place, message).help("remove it, or write a limit that is at least as strict"));
     }

@@ -11,7 +11,7 @@ use crate::document::sources::Place;
 use crate::ids::OperationId;
 use crate::model::{PolicyLimit, Unmatched};
 use crate::parse::settings::Settings;
-use crate::router::{Loose, Router, RouterBuilder, RouterError};
+use crate::router::{LenientSearch, Router, RouterBuilder, RouterError};
 use crate::template::{Tail, Template, TemplateError};
 
 /// Everything that matching needs.
@@ -20,14 +20,14 @@ pub(crate) struct Routes {
     pub(crate) operations: Vec<Operation>,
     pub(crate) router: Router,
     /// The operations of each template.
-    pub(crate) picks: Vec<Picks>,
+    pub(crate) picks: Vec<Candidates>,
     /// What paths must end with behind a tail.
     pub(crate) suffixes: Vec<Suffix>,
 }
 
 /// An operation as a request looks for it: what most requests need to know, close together.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pick {
+pub(crate) struct Candidate {
     pub(crate) operation: OperationId,
     pub(crate) method: MethodCode,
     /// Whether it asks for a host or for headers, or for an end of the path.
@@ -40,18 +40,18 @@ pub(crate) struct Pick {
 
 /// The operations of one template. Most have one.
 #[derive(Clone, Debug)]
-pub(crate) struct Picks {
-    first: Pick,
-    more: Box<[Pick]>,
+pub(crate) struct Candidates {
+    first: Candidate,
+    more: Box<[Candidate]>,
 }
 
-impl Picks {
+impl Candidates {
     /// The only one; `None` if there are several.
-    pub(crate) fn only(&self) -> Option<&Pick> {
+    pub(crate) fn only(&self) -> Option<&Candidate> {
         self.more.is_empty().then_some(&self.first)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Pick> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Candidate> {
         std::iter::once(&self.first).chain(&self.more)
     }
 }
@@ -132,12 +132,12 @@ fn routed(
         let result = builder.add_beside(&group.template, &mut |with| {
             let Some(other) = added.get(with as usize) else { return false };
             match overlap::between(group, other, (&operations, limits)) {
-                overlap::Between::Nothing => true,
-                overlap::Between::Same(one, other) => {
+                overlap::Overlap::Nothing => true,
+                overlap::Overlap::Same(one, other) => {
                     shared.push((one, other));
                     true
                 }
-                overlap::Between::Differs => false,
+                overlap::Overlap::Differs => false,
             }
         });
         shared.sort_unstable();
@@ -159,7 +159,11 @@ fn routed(
         }
     }
     let tails = groups.iter().any(Group::is_tail);
-    let loose = if tails || settings.unmatched == Unmatched::Forward { Loose::Yes } else { Loose::No };
+    let loose = if tails || settings.unmatched == Unmatched::Forward {
+        LenientSearch::Yes
+    } else {
+        LenientSearch::No
+    };
     let router = match builder.build(loose) {
         Ok(router) => router,
         Err(error) => {
@@ -173,15 +177,15 @@ fn routed(
     Some(Routes { operations, router, picks, suffixes })
 }
 
-fn picks(group: &Group, operations: &[Operation]) -> Option<Picks> {
+fn picks(group: &Group, operations: &[Operation]) -> Option<Candidates> {
     let mut list = group.members.iter().filter_map(|member| {
         let operation = operations.get(member.operation.index())?;
         let method = operation.method.as_deref().map_or(MethodCode::ANY, MethodCode::of);
         let asks = operation.host.is_some() || !operation.headers.is_empty() || member.suffix > 0;
         let (operation, suffix) = (member.operation, member.suffix);
-        Some(Pick { operation, method, asks, tail: group.is_tail(), suffix })
+        Some(Candidate { operation, method, asks, tail: group.is_tail(), suffix })
     });
-    Some(Picks { first: list.next()?, more: list.collect() })
+    Some(Candidates { first: list.next()?, more: list.collect() })
 }
 
 /// The templates of all operations, each with those that have it, in the order in which they are written.
@@ -243,18 +247,18 @@ fn add(groups: &mut Vec<Group>, by_shape: &mut HashMap<String, usize>, template:
 }
 
 /// The templates of an operation under one base path.
-struct Forms {
+struct TemplateForms {
     ordinary: Template,
     /// Where a parameter takes several segments: the template up to it, and what must follow.
     long: Option<(Template, Option<Suffix>)>,
 }
 
 /// Reads a path. Of an error it is told whether its range is one of the path as it is written.
-fn forms(operation: &Operation, base: &str) -> Result<Forms, (TemplateError, bool)> {
+fn forms(operation: &Operation, base: &str) -> Result<TemplateForms, (TemplateError, bool)> {
     if operation.native {
         let text = format!("{base}{}", operation.written);
         let ordinary = Template::parse(&text, Tail::Allowed).map_err(|error| (error, true))?;
-        return Ok(Forms { ordinary, long: None });
+        return Ok(TemplateForms { ordinary, long: None });
     }
     let path = openapi_path::read(&operation.written, &operation.multi);
     let parse = |base: &str, text: &str| Template::parse(&format!("{base}{text}"), Tail::Allowed);
@@ -265,7 +269,7 @@ fn forms(operation: &Operation, base: &str) -> Result<Forms, (TemplateError, boo
         let suffix = rest.map(|rest| Suffix::new(&head, &rest));
         Ok((head, suffix))
     });
-    Ok(Forms { ordinary, long: long.transpose().map_err(|error| (error, false))? })
+    Ok(TemplateForms { ordinary, long: long.transpose().map_err(|error| (error, false))? })
 }
 
 /// The part of a template's text that an error is about, if the text stands in the document as it is.

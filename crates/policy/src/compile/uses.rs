@@ -2,22 +2,22 @@
 
 use std::collections::HashSet;
 
-use crate::compile::inherit::Nearest;
-use crate::compile::merge::Merged;
+use crate::compile::inherit::InheritedFrom;
+use crate::compile::merge::MergedLimits;
 use crate::compile::named;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::model::{Cost, Level, LimitUse};
-use crate::parse::limit_use::Use;
-use crate::parse::parsed_document::{Entry, LimitsAt, Operation, ParsedDocument};
+use crate::parse::limit_use::LimitReference;
+use crate::parse::parsed_document::{LimitEntry, LimitsAt, Operation, ParsedDocument};
 
 /// Limits, and where they come from.
-pub(crate) type Resolved = (Vec<LimitUse>, Nearest);
+pub(crate) type Resolved = (Vec<LimitUse>, InheritedFrom);
 
 /// Resolves the lists of all documents.
 pub(crate) struct Resolver<'a> {
     drafts: &'a [ParsedDocument],
-    merged: &'a Merged,
+    merged: &'a MergedLimits,
     findings: &'a mut Findings,
     /// What has been said: many operations may have the same limits.
     told: HashSet<Place>,
@@ -32,7 +32,11 @@ struct List<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    pub(crate) fn new(drafts: &'a [ParsedDocument], merged: &'a Merged, findings: &'a mut Findings) -> Self {
+    pub(crate) fn new(
+        drafts: &'a [ParsedDocument],
+        merged: &'a MergedLimits,
+        findings: &'a mut Findings,
+    ) -> Self {
         Self { drafts, merged, findings, told: HashSet::new() }
     }
 
@@ -76,7 +80,7 @@ impl<'a> Resolver<'a> {
     fn first_of(&mut self, lists: &[List<'_>]) -> Resolved {
         match lists {
             [list, outer @ ..] => self.list(*list, |this| this.first_of(outer)),
-            [] => (Vec::new(), Nearest::Nothing),
+            [] => (Vec::new(), InheritedFrom::Nothing),
         }
     }
 
@@ -99,7 +103,7 @@ impl<'a> Resolver<'a> {
             }
             lists.extend(self.roots(document));
             match self.first_of(&lists) {
-                (_, Nearest::Off(_)) => off = Some(*place),
+                (_, InheritedFrom::Off(_)) => off = Some(*place),
                 (found, _) => {
                     on = Some(*place);
                     self.add(&mut limits, found, *place);
@@ -112,10 +116,10 @@ impl<'a> Resolver<'a> {
                 let finding = Diagnostic::error("tags-disagree", off, message).also(on, "this one sets them");
                 let help = "write `x-rate-limit` on the operation itself to say which is meant";
                 self.findings.push(finding.help(help));
-                (limits, Nearest::Tag)
+                (limits, InheritedFrom::Tag)
             }
-            (Some(off), None) => (Vec::new(), Nearest::Off(off)),
-            (None, Some(_)) => (limits, Nearest::Tag),
+            (Some(off), None) => (Vec::new(), InheritedFrom::Off(off)),
+            (None, Some(_)) => (limits, InheritedFrom::Tag),
             (None, None) => self.root(document),
         }
     }
@@ -123,25 +127,25 @@ impl<'a> Resolver<'a> {
     /// The limits of a list. `outer` gives those that apply if it is not there.
     fn list(&mut self, list: List<'_>, outer: impl Fn(&mut Self) -> Resolved) -> Resolved {
         let nearest = match list.level {
-            Level::Operation => Nearest::Operation,
-            Level::Path => Nearest::Path,
-            Level::Tag(_) => Nearest::Tag,
-            Level::Root => Nearest::Root,
+            Level::Operation => InheritedFrom::Operation,
+            Level::Path => InheritedFrom::Path,
+            Level::Tag(_) => InheritedFrom::Tag,
+            Level::Root => InheritedFrom::Root,
         };
         let entries = match list.limits {
-            LimitsAt::Off(place) => return (Vec::new(), Nearest::Off(*place)),
+            LimitsAt::Off(place) => return (Vec::new(), InheritedFrom::Off(*place)),
             LimitsAt::These(entries) => entries,
         };
         let (mut own, mut inherited): (Vec<LimitUse>, Vec<LimitUse>) = (Vec::new(), Vec::new());
         let mut off = None;
         for entry in entries {
             match entry {
-                Entry::Use(Use::Inherited(place)) => match outer(self) {
-                    (_, Nearest::Nothing) => self.nothing_inherited(*place),
-                    (_, Nearest::Off(place)) => off = Some(place),
+                LimitEntry::Use(LimitReference::Inherited(place)) => match outer(self) {
+                    (_, InheritedFrom::Nothing) => self.nothing_inherited(*place),
+                    (_, InheritedFrom::Off(place)) => off = Some(place),
                     (limits, _) => inherited = limits,
                 },
-                Entry::Own(..) | Entry::Use(Use::Named { .. }) => {
+                LimitEntry::Own(..) | LimitEntry::Use(LimitReference::Named { .. }) => {
                     if let Some(found) = self.entry(list, entry) {
                         let place = found.place;
                         self.add(&mut own, vec![found], place);
@@ -154,22 +158,22 @@ impl<'a> Resolver<'a> {
         inherited.retain(|outer| !own.iter().any(|own| replaces(own, outer)));
         inherited.append(&mut own);
         match off {
-            Some(place) if inherited.is_empty() => (inherited, Nearest::Off(place)),
+            Some(place) if inherited.is_empty() => (inherited, InheritedFrom::Off(place)),
             _ => (inherited, nearest),
         }
     }
 
-    fn entry(&self, list: List<'_>, entry: &Entry) -> Option<LimitUse> {
+    fn entry(&self, list: List<'_>, entry: &LimitEntry) -> Option<LimitUse> {
         let (limit, cost, when, place) = match entry {
-            Entry::Own(id, when) => {
+            LimitEntry::Own(id, when) => {
                 let limit = self.merged.id(list.document, *id)?;
                 (limit, None, when, self.merged.limits.get(limit.index())?.place)
             }
-            Entry::Use(Use::Named { name, cost, when, place }) => {
+            LimitEntry::Use(LimitReference::Named { name, cost, when, place }) => {
                 let (document, id) = named::find(self.drafts, list.document, name)?;
                 (self.merged.id(document, id)?, cost.clone(), when, *place)
             }
-            Entry::Use(Use::Inherited(_)) => return None,
+            LimitEntry::Use(LimitReference::Inherited(_)) => return None,
         };
         let own = self.merged.limits.get(limit.index()).map(|limit| &limit.cost);
         let cost = cost.filter(|cost| Some(cost) != own);

@@ -10,7 +10,7 @@ use crate::parse::settings::Settings;
 
 /// What a set of numbers is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Budget {
+pub enum VariantKind {
     /// The limit itself.
     Own,
     /// Its ceiling for one address, whatever keys are shown.
@@ -29,7 +29,7 @@ pub struct Variant {
     /// Whose numbers these are.
     pub tier: Option<String>,
     /// What they are for.
-    pub budget: Budget,
+    pub budget: VariantKind,
     /// The numbers.
     pub numbers: Numbers,
 }
@@ -70,7 +70,7 @@ impl<'a> VariantsOf<'a> {
     }
 
     /// The variant for a tier, or the limit's own.
-    pub(crate) fn find(self, tier: Option<&str>, budget: Budget) -> Option<VariantId> {
+    pub(crate) fn find(self, tier: Option<&str>, budget: VariantKind) -> Option<VariantId> {
         // Most limits have but one.
         if let [Variant { tier: None, budget: only, .. }] = self.all {
             return (*only == budget).then(|| VariantId::from_index(self.first));
@@ -97,14 +97,14 @@ pub(crate) fn build(
     for (limit, of) in LimitId::number(limits) {
         variants.first.push(VariantId::from_index(variants.all.len()));
         let by_address = of.key.chain.iter().flatten().any(|identity| *identity == Identity::Address);
-        let by_address = by_address || of.key.missing == crate::model::Missing::Address;
+        let by_address = by_address || of.key.missing == crate::model::MissingKeyRule::Address;
         let wide = settings.prefixes.ipv6_wide().map(|_| settings.wide_multiple);
         let budgets = [
-            (Budget::Own, Some(1)),
-            (Budget::AddressCeiling, of.address_ceiling),
-            (Budget::WideAddress, wide.filter(|_| by_address)),
+            (VariantKind::Own, Some(1)),
+            (VariantKind::AddressCeiling, of.address_ceiling),
+            (VariantKind::WideAddress, wide.filter(|_| by_address)),
             (
-                Budget::WideCeiling,
+                VariantKind::WideCeiling,
                 of.address_ceiling.zip(wide).map(|(ceiling, wide)| ceiling.saturating_mul(wide)),
             ),
         ];
@@ -117,8 +117,8 @@ pub(crate) fn build(
                     Err(error) => {
                         let message = too_many_times(multiple, error);
                         findings.push(Diagnostic::error("numbers", place, message).help(match budget {
-                            Budget::Own | Budget::AddressCeiling => "take a smaller multiple",
-                            Budget::WideAddress | Budget::WideCeiling => {
+                            VariantKind::Own | VariantKind::AddressCeiling => "take a smaller multiple",
+                            VariantKind::WideAddress | VariantKind::WideCeiling => {
                                 "give `addresses` a smaller `ipv6_wide_multiple`"
                             }
                         }));
@@ -143,14 +143,17 @@ fn too_many_times(multiple: u64, error: LimitError) -> String {
 /// The numbers of a budget that is so many times a limit.
 pub(crate) fn for_budget(
     numbers: &Numbers,
-    (budget, multiple): (Budget, u64),
+    (budget, multiple): (VariantKind, u64),
     settings: &Settings,
 ) -> Result<Numbers, LimitError> {
     match budget {
-        Budget::WideAddress | Budget::WideCeiling if settings.wide_implied => Ok(about(numbers, multiple)),
-        Budget::Own | Budget::AddressCeiling | Budget::WideAddress | Budget::WideCeiling => {
-            scaled(numbers, multiple)
+        VariantKind::WideAddress | VariantKind::WideCeiling if settings.wide_implied => {
+            Ok(about(numbers, multiple))
         }
+        VariantKind::Own
+        | VariantKind::AddressCeiling
+        | VariantKind::WideAddress
+        | VariantKind::WideCeiling => scaled(numbers, multiple),
     }
 }
 

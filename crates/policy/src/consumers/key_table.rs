@@ -26,7 +26,7 @@ const KEPT: usize = 16;
 /// together into the file, at no more than the logarithm of the table. A lookup leaves nothing behind. So nobody who
 /// only sends keys can make a search longer, however many hashes they compute.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct KeyTable {
     hashes: Vec<[u8; KEPT]>,
     consumers: Vec<u32>,
     /// Where the hashes that begin with these bits start; one more at the end.
@@ -35,7 +35,7 @@ pub(super) struct Table {
 }
 
 /// Two rows with the same key, or with hashes so alike that only a made-up hash can be the cause.
-pub(super) struct Twice {
+pub(super) struct DuplicateKey {
     pub(super) first: Row,
     pub(super) again: Row,
 }
@@ -54,11 +54,11 @@ impl KeyRows {
     }
 
     /// The table; `twice` is told of every key that is there twice.
-    pub(super) fn into_table(self, mut twice: impl FnMut(Twice)) -> Table {
-        let mut table = Table {
+    pub(super) fn into_table(self, mut twice: impl FnMut(DuplicateKey)) -> KeyTable {
+        let mut table = KeyTable {
             hashes: Vec::with_capacity(self.len),
             consumers: Vec::with_capacity(self.len),
-            ..Table::default()
+            ..KeyTable::default()
         };
         for mut bucket in self.buckets {
             bucket.sort_unstable_by_key(|row| (kept(row), row.line));
@@ -66,7 +66,7 @@ impl KeyRows {
                 if let [first, again] = pair
                     && kept(first) == kept(again)
                 {
-                    twice(Twice { first: *first, again: *again });
+                    twice(DuplicateKey { first: *first, again: *again });
                 }
             }
             table.hashes.extend(bucket.iter().map(kept));
@@ -81,7 +81,7 @@ fn kept(row: &Row) -> [u8; KEPT] {
     row.hash.first_chunk().copied().unwrap_or_default()
 }
 
-impl Table {
+impl KeyTable {
     pub(super) fn len(&self) -> usize {
         self.hashes.len()
     }

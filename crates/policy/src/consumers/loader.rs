@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::{ConsumerError, ERRORS_LISTED, ERRORS_MAX, Errors};
 use super::header::{Header, MISSING};
-use super::key_table::{KeyRows, Row, Table, Twice};
+use super::key_table::{DuplicateKey, KeyRows, KeyTable, Row};
 use super::line::column;
 use super::names::{Index, Names};
 use super::row::{Hash, RowText};
@@ -19,7 +19,7 @@ pub const TIERS_MAX: usize = 1_000;
 
 /// How much a loader takes. The limits that are not here are named at the functions that keep them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct LoaderLimits {
     /// The most keys: [`CONSUMERS_MAX`], or fewer.
     pub keys: usize,
     /// The longest line: [`LINE_BYTES_MAX`], or less.
@@ -30,7 +30,7 @@ pub struct Limits {
     pub errors: usize,
 }
 
-impl Default for Limits {
+impl Default for LoaderLimits {
     fn default() -> Self {
         Self { keys: CONSUMERS_MAX, line_bytes: LINE_BYTES_MAX, tiers: TIERS_MAX, errors: ERRORS_LISTED }
     }
@@ -39,8 +39,8 @@ impl Default for Limits {
 /// Reads a consumers file. Feed it the file in pieces of any size, then finish.
 ///
 /// ```
-/// use tollgate_policy::consumers::{Limits, Loader};
-/// let mut loader = Loader::new(Limits::default());
+/// use tollgate_policy::consumers::{LoaderLimits, Loader};
+/// let mut loader = Loader::new(LoaderLimits::default());
 /// loader.feed(b"key_sha256,consumer,tier\n2c70e12b7a0646f92279f427c7b38e7334d8");
 /// loader.feed(b"e5389cff167a1dc30e73f826b683,acme,gold\n"); // the SHA-256 of `key`
 /// let consumers = loader.finish().expect("nothing is wrong with it");
@@ -49,7 +49,7 @@ impl Default for Limits {
 /// assert!(consumers.find(b"another key").is_none());
 /// ```
 pub struct Loader {
-    limits: Limits,
+    limits: LoaderLimits,
     errors: Errors,
     stage: Stage,
     /// The number of the last line that was read. It stands still at the largest number there is.
@@ -60,16 +60,16 @@ pub struct Loader {
     too_long: bool,
     hash_of_nothing: Hash,
     keys: KeyRows,
-    names: Texts,
-    tiers: Texts,
-    organisations: Texts,
-    overrides: Texts,
+    names: TextBuilder,
+    tiers: TextBuilder,
+    organisations: TextBuilder,
+    overrides: TextBuilder,
     records: Vec<Record>,
 }
 
 /// Texts while they are added.
 #[derive(Default)]
-struct Texts {
+struct TextBuilder {
     names: Names,
     index: Index,
 }
@@ -84,9 +84,9 @@ enum Stage {
 impl Loader {
     /// A loader that has read nothing. A limit above the constant of its name counts as that constant.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
-        let most = Limits::default();
-        let limits = Limits {
+    pub fn new(limits: LoaderLimits) -> Self {
+        let most = LoaderLimits::default();
+        let limits = LoaderLimits {
             keys: limits.keys.min(most.keys),
             line_bytes: limits.line_bytes.min(most.line_bytes),
             tiers: limits.tiers.min(most.tiers),
@@ -101,10 +101,10 @@ impl Loader {
             too_long: false,
             hash_of_nothing: Sha256::digest(b"").into(),
             keys: KeyRows::default(),
-            names: Texts::default(),
-            tiers: Texts::default(),
-            organisations: Texts::default(),
-            overrides: Texts::default(),
+            names: TextBuilder::default(),
+            tiers: TextBuilder::default(),
+            organisations: TextBuilder::default(),
+            overrides: TextBuilder::default(),
             records: Vec::new(),
         }
     }
@@ -284,7 +284,7 @@ impl Loader {
     }
 }
 
-impl Texts {
+impl TextBuilder {
     /// The number of a text that may be missing.
     fn number(&mut self, text: &str, line: u32) -> Option<u32> {
         if text.is_empty() {
@@ -294,8 +294,8 @@ impl Texts {
     }
 }
 
-fn make_table(keys: KeyRows, errors: &mut Errors) -> Table {
-    keys.into_table(|Twice { first, again }| {
+fn make_table(keys: KeyRows, errors: &mut Errors) -> KeyTable {
+    keys.into_table(|DuplicateKey { first, again }| {
         let place = (again.line, u32::from(again.column));
         let line = first.line;
         errors.add(place, || {

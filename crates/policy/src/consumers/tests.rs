@@ -16,14 +16,14 @@ fn hash(key: &str) -> String {
     })
 }
 
-fn load_with(limits: Limits, file: &[u8]) -> Result<Consumers, Vec<String>> {
+fn load_with(limits: LoaderLimits, file: &[u8]) -> Result<Consumers, Vec<String>> {
     let mut loader = Loader::new(limits);
     loader.feed(file);
     loader.finish().map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }
 
 fn load(file: &str) -> Result<Consumers, Vec<String>> {
-    load_with(Limits::default(), file.as_bytes())
+    load_with(LoaderLimits::default(), file.as_bytes())
 }
 
 /// All that a table says, for these keys.
@@ -78,7 +78,7 @@ fn keys_are_found_with_all_that_their_lines_say() {
 fn bad_utf8_is_refused_where_it_is() {
     let file =
         [b"key_sha256,consumer\n\xc3\xa9\xff,x\n# \xff is of no interest in a comment\n".as_slice()].concat();
-    let errors = load_with(Limits::default(), &file).expect_err("it is not UTF-8");
+    let errors = load_with(LoaderLimits::default(), &file).expect_err("it is not UTF-8");
     assert_eq!(errors, ["line 2, column 2: This is not UTF-8. Save the file as UTF-8."]);
 }
 
@@ -89,12 +89,12 @@ fn each_limit_holds_at_its_number_and_not_before() {
             file + &format!("{},c{n},t{n}\n", hash(&n.to_string()))
         })
     };
-    let most = Limits { keys: 3, tiers: 1_000, ..Limits::default() };
+    let most = LoaderLimits { keys: 3, tiers: 1_000, ..LoaderLimits::default() };
     assert_eq!(load_with(most, rows(3).as_bytes()).expect("three are not too many").len(), 3);
     let errors = load_with(most, rows(9).as_bytes()).expect_err("nine are too many");
     assert_eq!(errors, ["line 5, column 1: There are more than 3 keys. The rest of the file was not read."]);
 
-    let most = Limits { tiers: 3, ..Limits::default() };
+    let most = LoaderLimits { tiers: 3, ..LoaderLimits::default() };
     assert!(load_with(most, rows(3).as_bytes()).is_ok());
     let errors = load_with(most, rows(5).as_bytes()).expect_err("five are too many");
     assert_eq!(errors.len(), 2);
@@ -119,13 +119,13 @@ fn each_limit_holds_at_its_number_and_not_before() {
     let errors = load(&wrong(ERRORS_LISTED + 7)).expect_err("seven are not listed");
     assert_eq!(errors.len(), ERRORS_LISTED + 1);
     assert_eq!(errors[ERRORS_LISTED], "line 52, column 1: and more: 7 problems from here on are not listed");
-    let all = Limits { errors: ERRORS_MAX, ..Limits::default() };
+    let all = LoaderLimits { errors: ERRORS_MAX, ..LoaderLimits::default() };
     assert_eq!(load_with(all, wrong(3_000).as_bytes()).expect_err("all are listed").len(), 3_000);
 }
 
 #[test]
 fn a_line_of_a_gigabyte_in_pieces_is_not_kept() {
-    let mut loader = Loader::new(Limits::default());
+    let mut loader = Loader::new(LoaderLimits::default());
     let piece = vec![b'x'; 1 << 20];
     (0..1_000).for_each(|_| loader.feed(&piece));
     assert!(loader.held() <= LINE_BYTES_MAX, "{}", loader.held());
@@ -134,7 +134,8 @@ fn a_line_of_a_gigabyte_in_pieces_is_not_kept() {
 
 #[test]
 fn a_limit_above_its_constant_counts_as_the_constant() {
-    let limits = Limits { keys: usize::MAX, line_bytes: usize::MAX, tiers: usize::MAX, errors: usize::MAX };
+    let limits =
+        LoaderLimits { keys: usize::MAX, line_bytes: usize::MAX, tiers: usize::MAX, errors: usize::MAX };
     let errors = load_with(limits, &[b'x'; LINE_BYTES_MAX + 1]).expect_err("too long all the same");
     assert!(errors[0].contains("longer than 4096 bytes"), "{errors:?}");
 }
@@ -184,7 +185,8 @@ fn any_cutting_of_a_file_gives_the_same_table_or_the_same_errors() {
     for seed in 0..400 {
         let mut draw = Dice::new(seed);
         let (file, keys) = draw_file(&mut draw);
-        let limits = Limits { line_bytes: if seed % 5 == 0 { 90 } else { 4_096 }, ..Limits::default() };
+        let limits =
+            LoaderLimits { line_bytes: if seed % 5 == 0 { 90 } else { 4_096 }, ..LoaderLimits::default() };
         let whole = load_with(limits, &file).map(|table| said(&table, &keys));
         let most = draw.pick(&[1, 2, 7, 100]);
         let mut loader = Loader::new(limits);
@@ -204,7 +206,7 @@ fn any_cutting_of_a_file_gives_the_same_table_or_the_same_errors() {
 
 #[test]
 fn every_key_of_a_large_table_is_found_and_no_other() {
-    let mut loader = Loader::new(Limits::default());
+    let mut loader = Loader::new(LoaderLimits::default());
     loader.feed(b"key_sha256,consumer\n");
     for n in 0..20_000 {
         loader.feed(format!("{},c{}\n", hash(&n.to_string()), n / 2).as_bytes());
@@ -221,7 +223,7 @@ fn every_key_of_a_large_table_is_found_and_no_other() {
 /// Hashes in the file that crowd together: all in one run of the index.
 #[test]
 fn crowded_hashes_are_found_too() {
-    let mut loader = Loader::new(Limits::default());
+    let mut loader = Loader::new(LoaderLimits::default());
     loader.feed(b"key_sha256,consumer\n");
     for n in 0..5_000 {
         loader.feed(format!("{n:032x}{n:032x},made up\n").as_bytes());

@@ -43,12 +43,12 @@ pub struct Diagnostic {
     /// What to do.
     pub help: Option<String>,
     /// The parts of a finding that is about several things at once.
-    pub parts: Option<Box<Parts>>,
+    pub parts: Option<Box<DiagnosticParts>>,
 }
 
 /// What a finding about several things says of each of them, so that one of them can be taken out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Parts {
+pub struct DiagnosticParts {
     /// Where each of them is, and its name.
     pub each: Vec<(Place, String)>,
     /// What is said of one of them, after its name.
@@ -57,7 +57,7 @@ pub struct Parts {
     pub many: String,
 }
 
-impl Parts {
+impl DiagnosticParts {
     /// The message about these parts.
     pub(crate) fn message(&self) -> String {
         match self.each.as_slice() {
@@ -101,7 +101,7 @@ impl Diagnostic {
 
     /// The same finding about these parts only; `None` if there are none.
     #[must_use]
-    pub(crate) fn of_parts(&self, parts: Parts) -> Option<Self> {
+    pub(crate) fn of_parts(&self, parts: DiagnosticParts) -> Option<Self> {
         let ((place, _), others) = parts.each.split_first()?;
         let also = others.iter().map(|(place, name)| (*place, format!("{name} too"))).collect();
         let message = parts.message();

@@ -6,14 +6,14 @@ use super::sources::Place;
 use super::tree::{Kind, Text};
 
 /// Why a text was not read as JSON.
-pub(super) enum Stopped {
+pub(super) enum JsonError {
     /// Its grammar is another one: it may be YAML.
     NotJson,
     /// It is too deep, or has too many values.
     Beyond(Box<Diagnostic>),
 }
 
-impl From<Box<Diagnostic>> for Stopped {
+impl From<Box<Diagnostic>> for JsonError {
     fn from(finding: Box<Diagnostic>) -> Self {
         Self::Beyond(finding)
     }
@@ -21,7 +21,7 @@ impl From<Box<Diagnostic>> for Stopped {
 
 /// What may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum ExpectedToken {
     /// A value.
     Value,
     /// A value, or the end of the list that has just begun.
@@ -40,7 +40,7 @@ pub(super) fn is_likely(text: &str) -> bool {
 }
 
 /// Reads a text into a reader that has read nothing yet.
-pub(super) fn read(reader: &mut Reader) -> Result<(), Stopped> {
+pub(super) fn read(reader: &mut Reader) -> Result<(), JsonError> {
     let source = reader.source();
     let text = source.text();
     let at = text.len().saturating_sub(text.trim_start_matches('\u{feff}').len());
@@ -55,60 +55,60 @@ struct Json<'s, 'r> {
 }
 
 impl Json<'_, '_> {
-    fn document(&mut self) -> Result<(), Stopped> {
+    fn document(&mut self) -> Result<(), JsonError> {
         // Whether each of the lists and maps that are open is a map.
         let mut maps: Vec<bool> = Vec::new();
-        let mut next = Next::Value;
+        let mut next = ExpectedToken::Value;
         loop {
             self.blanks();
-            let byte = self.peek().ok_or(Stopped::NotJson)?;
+            let byte = self.peek().ok_or(JsonError::NotJson)?;
             next = match (byte, next) {
-                (b'{', Next::Value | Next::FirstItem) => {
+                (b'{', ExpectedToken::Value | ExpectedToken::FirstItem) => {
                     self.begin(Kind::Map { first: 0, count: 0, flow: true })?;
                     maps.push(true);
-                    Next::FirstKey
+                    ExpectedToken::FirstKey
                 }
-                (b'[', Next::Value | Next::FirstItem) => {
+                (b'[', ExpectedToken::Value | ExpectedToken::FirstItem) => {
                     self.begin(Kind::List { first: 0, count: 0, flow: true })?;
                     maps.push(false);
-                    Next::FirstItem
+                    ExpectedToken::FirstItem
                 }
-                (b'}' | b']', Next::Comma | Next::FirstKey | Next::FirstItem) => {
+                (b'}' | b']', ExpectedToken::Comma | ExpectedToken::FirstKey | ExpectedToken::FirstItem) => {
                     if maps.pop() != Some(byte == b'}') {
-                        return Err(Stopped::NotJson);
+                        return Err(JsonError::NotJson);
                     }
                     self.end(byte == b'}');
-                    Next::Comma
+                    ExpectedToken::Comma
                 }
-                (b',', Next::Comma) => {
+                (b',', ExpectedToken::Comma) => {
                     self.at = self.at.saturating_add(1);
-                    if maps.last() == Some(&true) { Next::Key } else { Next::Value }
+                    if maps.last() == Some(&true) { ExpectedToken::Key } else { ExpectedToken::Value }
                 }
-                (b'"', Next::Key | Next::FirstKey) => {
+                (b'"', ExpectedToken::Key | ExpectedToken::FirstKey) => {
                     self.string()?;
                     self.blanks();
                     if self.peek() != Some(b':') {
-                        return Err(Stopped::NotJson);
+                        return Err(JsonError::NotJson);
                     }
                     self.at = self.at.saturating_add(1);
-                    Next::Value
+                    ExpectedToken::Value
                 }
-                (b'"', Next::Value | Next::FirstItem) => {
+                (b'"', ExpectedToken::Value | ExpectedToken::FirstItem) => {
                     self.string()?;
-                    Next::Comma
+                    ExpectedToken::Comma
                 }
-                (_, Next::Value | Next::FirstItem) => {
+                (_, ExpectedToken::Value | ExpectedToken::FirstItem) => {
                     self.word()?;
-                    Next::Comma
+                    ExpectedToken::Comma
                 }
-                _ => return Err(Stopped::NotJson),
+                _ => return Err(JsonError::NotJson),
             };
             if maps.is_empty() {
                 break;
             }
         }
         self.blanks();
-        if self.at == self.bytes.len() { Ok(()) } else { Err(Stopped::NotJson) }
+        if self.at == self.bytes.len() { Ok(()) } else { Err(JsonError::NotJson) }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -126,7 +126,7 @@ impl Json<'_, '_> {
         self.reader.at(start, self.at)
     }
 
-    fn begin(&mut self, kind: Kind) -> Result<(), Stopped> {
+    fn begin(&mut self, kind: Kind) -> Result<(), JsonError> {
         let start = self.at;
         self.at = start.saturating_add(1);
         Ok(self.reader.begin(kind, self.place(start), 0)?)
@@ -139,7 +139,7 @@ impl Json<'_, '_> {
         if is_map { self.reader.end_map(at) } else { self.reader.end_list(at) }
     }
 
-    fn scalar(&mut self, text: Text, plain: bool, start: usize) -> Result<(), Stopped> {
+    fn scalar(&mut self, text: Text, plain: bool, start: usize) -> Result<(), JsonError> {
         let at = self.place(start);
         let node = self.reader.node(Kind::Scalar { text, plain }, at)?;
         self.reader.add(node, 0);
@@ -147,21 +147,21 @@ impl Json<'_, '_> {
     }
 
     /// A number, or `true`, `false`, `null`.
-    fn word(&mut self) -> Result<(), Stopped> {
+    fn word(&mut self) -> Result<(), JsonError> {
         let start = self.at;
         let ends = |byte: &u8| !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.'));
         let rest = self.bytes.get(start..).unwrap_or_default();
         let length = rest.iter().position(ends).unwrap_or(rest.len());
         let word = rest.get(..length).unwrap_or_default();
         if !matches!(word, b"true" | b"false" | b"null") && !is_number(word) {
-            return Err(Stopped::NotJson);
+            return Err(JsonError::NotJson);
         }
         self.at = start.saturating_add(length);
         self.scalar(Text::Whole, true, start)
     }
 
     /// A text in quotes.
-    fn string(&mut self) -> Result<(), Stopped> {
+    fn string(&mut self) -> Result<(), JsonError> {
         let start = self.at;
         let begin = start.saturating_add(1);
         let mut at = begin;
@@ -173,14 +173,14 @@ impl Json<'_, '_> {
                 }
                 Some(b'\\') => break,
                 Some(0x20..) => at = at.saturating_add(1),
-                Some(_) | None => return Err(Stopped::NotJson),
+                Some(_) | None => return Err(JsonError::NotJson),
             }
         }
         let mut own = self.text.get(begin..at).unwrap_or_default().to_owned();
         loop {
-            let rest = self.text.get(at..).ok_or(Stopped::NotJson)?;
+            let rest = self.text.get(at..).ok_or(JsonError::NotJson)?;
             let plain = rest.bytes().position(|byte| byte < 0x20 || matches!(byte, b'"' | b'\\'));
-            let plain = plain.ok_or(Stopped::NotJson)?;
+            let plain = plain.ok_or(JsonError::NotJson)?;
             own.push_str(rest.get(..plain).unwrap_or_default());
             at = at.saturating_add(plain);
             match self.bytes.get(at) {
@@ -190,14 +190,14 @@ impl Json<'_, '_> {
                     return self.scalar(own, false, start);
                 }
                 Some(b'\\') => at = self.escape(at.saturating_add(1), &mut own)?,
-                Some(_) | None => return Err(Stopped::NotJson),
+                Some(_) | None => return Err(JsonError::NotJson),
             }
         }
     }
 
     /// What stands for one character, behind its backslash; where it ends.
-    fn escape(&self, at: usize, own: &mut String) -> Result<usize, Stopped> {
-        let letter = self.bytes.get(at).copied().ok_or(Stopped::NotJson)?;
+    fn escape(&self, at: usize, own: &mut String) -> Result<usize, JsonError> {
+        let letter = self.bytes.get(at).copied().ok_or(JsonError::NotJson)?;
         own.push(match letter {
             b'"' | b'\\' | b'/' => char::from(letter),
             b'b' => '\u{8}',
@@ -206,15 +206,15 @@ impl Json<'_, '_> {
             b'r' => '\r',
             b't' => '\t',
             b'u' => return self.unit(at.saturating_add(1), own),
-            _ => return Err(Stopped::NotJson),
+            _ => return Err(JsonError::NotJson),
         });
         Ok(at.saturating_add(1))
     }
 
     /// A character by its number, or two numbers that are one character. Half of such a pair is what JSON allows and is no
     /// character: U+FFFD stands for it.
-    fn unit(&self, at: usize, own: &mut String) -> Result<usize, Stopped> {
-        let first = self.digits(at).ok_or(Stopped::NotJson)?;
+    fn unit(&self, at: usize, own: &mut String) -> Result<usize, JsonError> {
+        let first = self.digits(at).ok_or(JsonError::NotJson)?;
         let end = at.saturating_add(4);
         if let Some(character) = char::from_u32(first) {
             own.push(character);

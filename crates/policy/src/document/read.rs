@@ -7,7 +7,7 @@ use std::sync::Arc;
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, Span, StructureStyle, Tag};
 
 use super::diagnostic::{Diagnostic, Findings};
-use super::json::{self, Stopped};
+use super::json::{self, JsonError};
 use super::sources::{FileId, Place, Source};
 use super::syntax;
 use super::tree::{Kind, Node, NodeId, Text, Tree};
@@ -22,7 +22,7 @@ pub const NODES_MAX: usize = 8_000_000;
 const FEW_KEYS: usize = 12;
 
 /// A list or map that has not ended.
-struct Open {
+struct OpenNode {
     node: NodeId,
     children: Vec<NodeId>,
     anchor: usize,
@@ -32,7 +32,7 @@ struct Open {
 pub(super) struct Reader {
     file: FileId,
     tree: Tree,
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     /// Nodes by the number of their anchor; `None` while the node has not ended.
     anchors: HashMap<usize, Option<NodeId>>,
     documents: usize,
@@ -73,12 +73,12 @@ fn read_for(reason: Reason, file: FileId, source: &Arc<Source>, findings: &mut F
     let is_json = json::is_likely(text)
         && match json::read(&mut reader) {
             Ok(()) => true,
-            Err(Stopped::Beyond(finding)) => {
+            Err(JsonError::Beyond(finding)) => {
                 findings.append(reader.findings);
                 findings.push(*finding);
                 return None;
             }
-            Err(Stopped::NotJson) => {
+            Err(JsonError::NotJson) => {
                 // A map in brackets is YAML, too.
                 reader = Reader::new(file, source, reason);
                 false
@@ -269,7 +269,7 @@ impl Reader {
         if anchor > 0 {
             self.anchors.insert(anchor, None);
         }
-        self.open.push(Open { node, children: Vec::new(), anchor });
+        self.open.push(OpenNode { node, children: Vec::new(), anchor });
         Ok(())
     }
 
@@ -313,7 +313,7 @@ impl Reader {
     }
 
     /// A list or map ends where its last child does, or with its bracket.
-    fn close(&mut self, open: &Open, (begins, length): (u32, u32), at: Place) {
+    fn close(&mut self, open: &OpenNode, (begins, length): (u32, u32), at: Place) {
         let last = open.children.last().and_then(|id| self.tree.nodes.get(id.0 as usize));
         let last = last.map_or(at.end, |node| node.end);
         if let Some(node) = self.tree.nodes.get_mut(open.node.0 as usize) {

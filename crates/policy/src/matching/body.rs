@@ -24,7 +24,7 @@ pub enum RequestBody<'a> {
 
 /// What stands in a body where a key is looked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum InBody {
+pub(crate) enum BodyValue {
     /// Nothing, or an empty text.
     Missing,
     /// This, as text.
@@ -34,22 +34,22 @@ pub(crate) enum InBody {
 }
 
 /// Looks for the value that a JSON pointer points at, or, in a form, for the field that it names.
-pub(crate) fn find(pointer: &str, body: RequestBody<'_>, headers: &HeaderMap) -> InBody {
+pub(crate) fn find(pointer: &str, body: RequestBody<'_>, headers: &HeaderMap) -> BodyValue {
     let body = match body {
-        RequestBody::Unread => return InBody::Missing,
-        RequestBody::TooLarge => return InBody::Unclear,
+        RequestBody::Unread => return BodyValue::Missing,
+        RequestBody::TooLarge => return BodyValue::Unclear,
         RequestBody::Whole(body) => body,
     };
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
     if first.is_none() {
-        return InBody::Missing;
+        return BodyValue::Missing;
     }
     let steps: Vec<String> =
         pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
     let is_form = is_form(headers);
     match first {
         // Many servers read JSON whatever the type says, and a form does not begin like this.
-        Some(b'{' | b'[') if is_form => InBody::Unclear,
+        Some(b'{' | b'[') if is_form => BodyValue::Unclear,
         _ if is_form => in_form(&steps, body),
         _ => in_json(&steps, body),
     }
@@ -61,90 +61,90 @@ fn is_form(headers: &HeaderMap) -> bool {
     kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-fn in_form(steps: &[String], body: &[u8]) -> InBody {
-    let ([name], Ok(text)) = (steps, std::str::from_utf8(body)) else { return InBody::Unclear };
+fn in_form(steps: &[String], body: &[u8]) -> BodyValue {
+    let ([name], Ok(text)) = (steps, std::str::from_utf8(body)) else { return BodyValue::Unclear };
     match query::find(text, name, &mut Vec::new()) {
-        Lookup::Missing | Lookup::Empty => InBody::Missing,
-        Lookup::Repeated | Lookup::Malformed => InBody::Unclear,
+        Lookup::Missing | Lookup::Empty => BodyValue::Missing,
+        Lookup::Repeated | Lookup::Malformed => BodyValue::Unclear,
         Lookup::One(value) => {
-            std::str::from_utf8(value).map_or(InBody::Unclear, |value| InBody::One(value.to_owned()))
+            std::str::from_utf8(value).map_or(BodyValue::Unclear, |value| BodyValue::One(value.to_owned()))
         }
     }
 }
 
-fn in_json(steps: &[String], body: &[u8]) -> InBody {
+fn in_json(steps: &[String], body: &[u8]) -> BodyValue {
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let found = At(steps).deserialize(&mut reader);
+    let found = ValueBelow(steps).deserialize(&mut reader);
     match (found, reader.end()) {
         (Ok(found), Ok(())) => found,
-        _ => InBody::Unclear,
+        _ => BodyValue::Unclear,
     }
 }
 
 /// The value at these steps below the one that is read.
 #[derive(Clone, Copy)]
-struct At<'a>(&'a [String]);
+struct ValueBelow<'a>(&'a [String]);
 
-impl At<'_> {
+impl ValueBelow<'_> {
     /// A scalar is what was looked for, or has nothing below it.
-    fn scalar(self, text: String) -> InBody {
+    fn scalar(self, text: String) -> BodyValue {
         match self.0 {
-            [] if !text.is_empty() => InBody::One(text),
-            _ => InBody::Missing,
+            [] if !text.is_empty() => BodyValue::One(text),
+            _ => BodyValue::Missing,
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for At<'_> {
-    type Value = InBody;
+impl<'de> DeserializeSeed<'de> for ValueBelow<'_> {
+    type Value = BodyValue;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<InBody, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<BodyValue, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for At<'_> {
-    type Value = InBody;
+impl<'de> Visitor<'de> for ValueBelow<'_> {
+    type Value = BodyValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E>(self) -> Result<InBody, E> {
-        Ok(InBody::Missing)
+    fn visit_unit<E>(self) -> Result<BodyValue, E> {
+        Ok(BodyValue::Missing)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<InBody, E> {
+    fn visit_bool<E>(self, value: bool) -> Result<BodyValue, E> {
         Ok(self.scalar(value.to_string()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<InBody, E> {
+    fn visit_i64<E>(self, value: i64) -> Result<BodyValue, E> {
         Ok(self.scalar(value.to_string()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<InBody, E> {
+    fn visit_u64<E>(self, value: u64) -> Result<BodyValue, E> {
         Ok(self.scalar(value.to_string()))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<InBody, E> {
+    fn visit_f64<E>(self, _: f64) -> Result<BodyValue, E> {
         // Readers write one such number in several ways.
-        Ok(if self.0.is_empty() { InBody::Unclear } else { InBody::Missing })
+        Ok(if self.0.is_empty() { BodyValue::Unclear } else { BodyValue::Missing })
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<InBody, E> {
+    fn visit_str<E>(self, value: &str) -> Result<BodyValue, E> {
         Ok(self.scalar(value.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<InBody, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<BodyValue, A::Error> {
         let [step, rest @ ..] = self.0 else {
             while items.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(InBody::Unclear);
+            return Ok(BodyValue::Unclear);
         };
         let wanted = step.parse::<usize>().ok();
-        let (mut found, mut at) = (InBody::Missing, 0_usize);
+        let (mut found, mut at) = (BodyValue::Missing, 0_usize);
         loop {
             let more = if wanted == Some(at) {
-                let item = items.next_element_seed(At(rest))?;
+                let item = items.next_element_seed(ValueBelow(rest))?;
                 item.map(|item| found = item).is_some()
             } else {
                 items.next_element::<IgnoredAny>()?.is_some()
@@ -156,22 +156,22 @@ impl<'de> Visitor<'de> for At<'_> {
         }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<InBody, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<BodyValue, A::Error> {
         let [step, rest @ ..] = self.0 else {
             while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(InBody::Unclear);
+            return Ok(BodyValue::Unclear);
         };
-        let mut found: Option<InBody> = None;
+        let mut found: Option<BodyValue> = None;
         while let Some(name) = members.next_key::<String>()? {
             // Some readers take names in any case, and of two alike the first or the last.
             if !name.eq_ignore_ascii_case(step) {
                 members.next_value::<IgnoredAny>()?;
                 continue;
             }
-            let value = members.next_value_seed(At(rest))?;
-            found = Some(if found.is_some() { InBody::Unclear } else { value });
+            let value = members.next_value_seed(ValueBelow(rest))?;
+            found = Some(if found.is_some() { BodyValue::Unclear } else { value });
         }
-        Ok(found.unwrap_or(InBody::Missing))
+        Ok(found.unwrap_or(BodyValue::Missing))
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     const JSON: &str = "application/json";
     const FORM: &str = "application/x-www-form-urlencoded; charset=utf-8";
 
-    fn at(pointer: &str, kind: &str, body: &str) -> InBody {
+    fn at(pointer: &str, kind: &str, body: &str) -> BodyValue {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, kind.parse().expect("a header's value"));
         find(pointer, RequestBody::Whole(body.as_bytes()), &headers)
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn values_are_found_where_a_pointer_or_a_field_says() {
-        let one = |text: &str| InBody::One(text.into());
+        let one = |text: &str| BodyValue::One(text.into());
         let deep = format!("{{\"user\": {}1{}, \"name\": \"ada\"}}", "[".repeat(5_000), "]".repeat(5_000));
         let table = [
             ("/username", JSON, r#"{"username": "ada"}"#, one("ada")),
@@ -203,13 +203,13 @@ mod tests {
             ("/flag", JSON, r#"{"flag": true}"#, one("true")),
             ("/username", FORM, "username=ada&password=x", one("ada")),
             ("/user name", FORM, "user+name=a%64a", one("ada")),
-            ("/username", JSON, r#"{"password": "x"}"#, InBody::Missing),
-            ("/username", JSON, r#"{"username": null}"#, InBody::Missing),
-            ("/username", JSON, r#"{"username": ""}"#, InBody::Missing),
-            ("/username/x", JSON, r#"{"username": "ada"}"#, InBody::Missing),
-            ("/username", JSON, "", InBody::Missing),
-            ("/username", JSON, "7", InBody::Missing),
-            ("/username", FORM, "password=x", InBody::Missing),
+            ("/username", JSON, r#"{"password": "x"}"#, BodyValue::Missing),
+            ("/username", JSON, r#"{"username": null}"#, BodyValue::Missing),
+            ("/username", JSON, r#"{"username": ""}"#, BodyValue::Missing),
+            ("/username/x", JSON, r#"{"username": "ada"}"#, BodyValue::Missing),
+            ("/username", JSON, "", BodyValue::Missing),
+            ("/username", JSON, "7", BodyValue::Missing),
+            ("/username", FORM, "password=x", BodyValue::Missing),
         ];
         for (pointer, kind, body, wanted) in table {
             assert_eq!(at(pointer, kind, body), wanted, "{pointer} in {body}");
@@ -234,11 +234,11 @@ mod tests {
             (FORM, r#"{"username": "ada"}"#),
         ];
         for (kind, body) in table {
-            assert_eq!(at("/username", kind, body), InBody::Unclear, "{body}");
+            assert_eq!(at("/username", kind, body), BodyValue::Unclear, "{body}");
         }
         let none = HeaderMap::new();
-        assert_eq!(find("/a", RequestBody::TooLarge, &none), InBody::Unclear);
-        assert_eq!(find("/a", RequestBody::Unread, &none), InBody::Missing);
-        assert_eq!(at("/Username", JSON, r#"{"username": "ada"}"#), InBody::One("ada".into()));
+        assert_eq!(find("/a", RequestBody::TooLarge, &none), BodyValue::Unclear);
+        assert_eq!(find("/a", RequestBody::Unread, &none), BodyValue::Missing);
+        assert_eq!(at("/Username", JSON, r#"{"username": "ada"}"#), BodyValue::One("ada".into()));
     }
 }

@@ -3,7 +3,7 @@
 use tollgate_http::found::Lookup;
 use tollgate_http::{header, query};
 
-use crate::matching::operation::Matched;
+use crate::matching::operation::RequestMatch;
 use crate::matching::request::Facts;
 use crate::model::{Condition, LimitUse};
 use crate::policy::Policy;
@@ -43,7 +43,7 @@ impl Policy {
     pub fn applied<'a>(
         &'a self,
         facts: &'a Facts<'_>,
-        matched: Matched,
+        matched: RequestMatch,
     ) -> impl Iterator<Item = (usize, &'a LimitUse)> {
         let uses = self.uses_of(matched);
         uses.iter().enumerate().filter(move |(at, one)| {

@@ -3,16 +3,16 @@
 use tollgate_algorithms::Mode;
 
 use crate::compile::uses;
-use crate::compile::variants::{Budget, VariantsOf};
-use crate::consumer_index::Directory;
+use crate::compile::variants::{VariantKind, VariantsOf};
+use crate::consumer_index::ConsumerIndex;
 use crate::ids::{LimitId, VariantId};
 use crate::key::{Kind, push};
 use crate::matching::identity::RequestIdentity;
-use crate::matching::key_builder::{Whose, Written};
-use crate::matching::operation::Matched;
+use crate::matching::key_builder::{BuiltKey, KeyTrust};
+use crate::matching::operation::RequestMatch;
 use crate::matching::request::{BadRequest, Facts};
 use crate::matching::{cost as costing, key_builder as whose};
-use crate::model::{Cost, Counted, LimitUse, PolicyLimit};
+use crate::model::{Cost, CountScope, LimitUse, PolicyLimit};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 use tollgate_http::address::Client;
@@ -28,14 +28,14 @@ pub struct Charge {
     /// Its numbers: of the policy's variants, or, after them, of the directory's.
     pub variant: VariantId,
     /// What for.
-    pub budget: Budget,
+    pub budget: VariantKind,
     /// How much.
     pub cost: u64,
     /// Enforced, or only counted.
     pub mode: Mode,
     /// Whose budget. When the upstream answers a claimed identity with 401, the charge moves to the client's address: see
     /// [`Hits::address_key`].
-    pub whose: Whose,
+    pub whose: KeyTrust,
     /// Whether the client's address is a part of the key. Such a charge is never given back.
     pub by_address: bool,
     start: u32,
@@ -52,17 +52,17 @@ pub struct Charge {
 /// The hits of one request, and room that is used again.
 #[derive(Debug, Default)]
 pub struct Hits {
-    list: List,
+    list: ChargeList,
     api_key: Vec<u8>,
     room: Vec<u8>,
     tier: String,
     /// What the request matched.
-    matched: Option<Matched>,
+    matched: Option<RequestMatch>,
 }
 
 /// What is charged.
 #[derive(Debug, Default)]
-struct List {
+struct ChargeList {
     charges: Vec<Charge>,
     /// Limits that are held rather than charged: concurrency and queues.
     held: Vec<Charge>,
@@ -107,7 +107,7 @@ impl Hits {
 
     /// What the request matched; `None` before the first request.
     #[must_use]
-    pub const fn matched(&self) -> Option<Matched> {
+    pub const fn matched(&self) -> Option<RequestMatch> {
         self.matched
     }
 
@@ -118,7 +118,7 @@ impl Hits {
     }
 }
 
-impl List {
+impl ChargeList {
     fn clear(&mut self) {
         self.charges.clear();
         self.held.clear();
@@ -129,25 +129,25 @@ impl List {
 impl Policy {
     /// The limits that a request meets.
     #[must_use]
-    pub fn limits_of(&self, matched: Matched) -> &[LimitId] {
+    pub fn limits_of(&self, matched: RequestMatch) -> &[LimitId] {
         match matched {
-            Matched::Operation(id) | Matched::Loosely(id) => {
+            RequestMatch::Operation(id) | RequestMatch::Loosely(id) => {
                 self.operations.get(id.index()).map_or(&[], |operation| &operation.limits)
             }
-            Matched::Preflight | Matched::Forwarded => &self.root,
-            Matched::Unmatched { .. } => &[],
+            RequestMatch::Preflight | RequestMatch::Forwarded => &self.root,
+            RequestMatch::Unmatched { .. } => &[],
         }
     }
 
     /// How the limits of [`limits_of`](Self::limits_of) apply: under which condition, at what cost, because of which place.
     #[must_use]
-    pub fn uses_of(&self, matched: Matched) -> &[LimitUse] {
+    pub fn uses_of(&self, matched: RequestMatch) -> &[LimitUse] {
         match matched {
-            Matched::Operation(id) | Matched::Loosely(id) => {
+            RequestMatch::Operation(id) | RequestMatch::Loosely(id) => {
                 self.operations.get(id.index()).map_or(&[], |operation| &operation.uses)
             }
-            Matched::Preflight | Matched::Forwarded => &self.root_uses,
-            Matched::Unmatched { .. } => &[],
+            RequestMatch::Preflight | RequestMatch::Forwarded => &self.root_uses,
+            RequestMatch::Unmatched { .. } => &[],
         }
     }
 
@@ -159,7 +159,11 @@ impl Policy {
     }
 
     /// What a request costs under each limit that applies to it, as the policy says it.
-    pub fn costs_of<'a>(&'a self, facts: &'a Facts<'_>, matched: Matched) -> impl Iterator<Item = &'a Cost> {
+    pub fn costs_of<'a>(
+        &'a self,
+        facts: &'a Facts<'_>,
+        matched: RequestMatch,
+    ) -> impl Iterator<Item = &'a Cost> {
         let applied = self.applied(facts, matched);
         applied.filter_map(|(_, at)| Some(uses::cost_of(self.limits.get(at.limit.index())?, Some(at))))
     }
@@ -171,16 +175,16 @@ impl Policy {
     pub fn hits(
         &self,
         facts: &Facts<'_>,
-        matched: Matched,
-        directory: Option<&Directory>,
+        matched: RequestMatch,
+        directory: Option<&ConsumerIndex>,
         hits: &mut Hits,
     ) -> Result<(), BadRequest> {
         let Hits { list, api_key, room, tier, matched: of_hits } = hits;
         list.clear();
         *of_hits = Some(matched);
         let operation = match matched {
-            Matched::Operation(id) | Matched::Loosely(id) => self.operations.get(id.index()),
-            Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
+            RequestMatch::Operation(id) | RequestMatch::Loosely(id) => self.operations.get(id.index()),
+            RequestMatch::Preflight | RequestMatch::Forwarded | RequestMatch::Unmatched { .. } => None,
         };
         // Another operation may allow it; where none is met, nobody does.
         let allows_slashes = operation.is_some_and(|operation| operation.allows_encoded_slashes);
@@ -197,10 +201,10 @@ impl Policy {
             let id = &at.limit;
             let Some(limit) = self.limits.get(id.index()) else { continue };
             let cost = uses::cost_of(limit, Some(at));
-            let name = operation.filter(|_| limit.counted == Counted::PerOperation);
+            let name = operation.filter(|_| limit.counted == CountScope::PerOperation);
             let name = name.map(|of| of.identity.as_str());
             let variants = self.variants.of(*id);
-            let one = One { id: *id, used, limit, cost, variants, operation: name, tier, directory };
+            let one = LimitCharge { id: *id, used, limit, cost, variants, operation: name, tier, directory };
             if let Err(bad) = self.one(&one, &mut asking, list) {
                 list.clear();
                 tier.clear();
@@ -212,9 +216,9 @@ impl Policy {
 
     fn one(
         &self,
-        one: &One<'_>,
+        one: &LimitCharge<'_>,
         asking: &mut RequestIdentity<'_>,
-        list: &mut List,
+        list: &mut ChargeList,
     ) -> Result<(), BadRequest> {
         let start = list.keys.len();
         one.operation(&mut list.keys);
@@ -223,25 +227,25 @@ impl Policy {
             Err(_) if one.is_lenient() => one.cost.range().1,
             other => other?,
         };
-        let Written { whose, by_address } = match whose::write(one.limit, asking, &mut list.keys) {
+        let BuiltKey { whose, by_address } = match whose::write(one.limit, asking, &mut list.keys) {
             Err(_) if one.is_lenient() => {
                 push(&mut list.keys, Kind::Address, &asking.client().key_bytes());
-                Written::ADDRESS
+                BuiltKey::ADDRESS
             }
             other => other?,
         };
         let (start, end) = (place(start), place(list.keys.len()));
-        if whose == Whose::Claimed {
+        if whose == KeyTrust::Claimed {
             one.operation(&mut list.keys);
             push(&mut list.keys, Kind::Address, &asking.client().key_bytes());
         }
         let address_end = place(list.keys.len());
-        let wide_variant = if whose == Whose::Claimed { self.push_wide(one, asking, list) } else { None };
+        let wide_variant = if whose == KeyTrust::Claimed { self.push_wide(one, asking, list) } else { None };
         let own = Charge {
             limit: one.id,
             used: one.used,
             variant: NO_VARIANT,
-            budget: Budget::Own,
+            budget: VariantKind::Own,
             cost,
             mode: one.limit.mode,
             whose,
@@ -253,11 +257,11 @@ impl Policy {
             wide_variant: wide_variant.unwrap_or(NO_VARIANT),
         };
         self.charge(&own, one, asking, list);
-        let wider: &[Budget] = match whose {
-            Whose::Claimed | Whose::Account => &[Budget::AddressCeiling, Budget::WideCeiling],
+        let wider: &[VariantKind] = match whose {
+            KeyTrust::Claimed | KeyTrust::Account => &[VariantKind::AddressCeiling, VariantKind::WideCeiling],
             // Without a key, an address counts towards what it gets with any number of keys.
-            Whose::Address => &[Budget::WideAddress, Budget::AddressCeiling],
-            Whose::Shared | Whose::Verified => &[],
+            KeyTrust::Address => &[VariantKind::WideAddress, VariantKind::AddressCeiling],
+            KeyTrust::Shared | KeyTrust::Verified => &[],
         };
         // Most limits have no wider ones.
         if one.variants.has_wider() {
@@ -272,11 +276,11 @@ impl Policy {
     /// `None` if there is no such budget.
     fn push_wide(
         &self,
-        one: &One<'_>,
+        one: &LimitCharge<'_>,
         asking: &mut RequestIdentity<'_>,
-        list: &mut List,
+        list: &mut ChargeList,
     ) -> Option<VariantId> {
-        let variant = one.variants.find(None, Budget::WideAddress)?;
+        let variant = one.variants.find(None, VariantKind::WideAddress)?;
         let wide = asking.client().wide(&self.settings.prefixes)?;
         one.wider_key("wide", (Kind::AddressWide, &wide), &mut list.keys);
         Some(variant)
@@ -284,13 +288,19 @@ impl Policy {
 
     /// A wider budget beside the limit's own: for an address or for a wide prefix. Its key says which, so that it is
     /// nobody's own.
-    fn wider(&self, own: Charge, one: &One<'_>, asking: &mut RequestIdentity<'_>, list: &mut List) {
+    fn wider(
+        &self,
+        own: Charge,
+        one: &LimitCharge<'_>,
+        asking: &mut RequestIdentity<'_>,
+        list: &mut ChargeList,
+    ) {
         let client = asking.client();
         let wide = client.wide(&self.settings.prefixes);
         let (name, kind, client) = match own.budget {
-            Budget::WideAddress => ("wide", Kind::AddressWide, wide),
-            Budget::WideCeiling => ("wide ceiling", Kind::AddressWide, wide),
-            Budget::Own | Budget::AddressCeiling => ("ceiling", Kind::Address, Some(client)),
+            VariantKind::WideAddress => ("wide", Kind::AddressWide, wide),
+            VariantKind::WideCeiling => ("wide ceiling", Kind::AddressWide, wide),
+            VariantKind::Own | VariantKind::AddressCeiling => ("ceiling", Kind::Address, Some(client)),
         };
         let Some(client) = client else { return };
         if one.variants.find(None, own.budget).is_none() {
@@ -301,12 +311,18 @@ impl Policy {
         let (start, end) = (place(start), place(list.keys.len()));
         let (address_end, wide_end) = (end, end);
         let charge =
-            Charge { start, end, address_end, wide_end, whose: Whose::Address, by_address: true, ..own };
+            Charge { start, end, address_end, wide_end, whose: KeyTrust::Address, by_address: true, ..own };
         self.charge(&charge, one, asking, list);
     }
 
     /// Finds the numbers, and keeps the charge unless it is unlimited.
-    fn charge(&self, charge: &Charge, one: &One<'_>, asking: &mut RequestIdentity<'_>, list: &mut List) {
+    fn charge(
+        &self,
+        charge: &Charge,
+        one: &LimitCharge<'_>,
+        asking: &mut RequestIdentity<'_>,
+        list: &mut ChargeList,
+    ) {
         let tier = Some(one.tier).filter(|tier| !tier.is_empty());
         let Some(usual) = one.variants.find(tier, charge.budget) else { return };
         let overrides = asking.consumer().and_then(|consumer| consumer.overrides);
@@ -325,7 +341,7 @@ impl Policy {
     pub fn numbers<'a>(
         &'a self,
         variant: VariantId,
-        directory: Option<&'a Directory>,
+        directory: Option<&'a ConsumerIndex>,
     ) -> Option<&'a Numbers> {
         let index = variant.index();
         let own = self.variants.all.get(index);
@@ -335,7 +351,7 @@ impl Policy {
 }
 
 /// A limit that is being charged.
-struct One<'a> {
+struct LimitCharge<'a> {
     id: LimitId,
     /// The position of its use.
     used: usize,
@@ -346,10 +362,10 @@ struct One<'a> {
     /// The operation's name, if each has a budget of its own.
     operation: Option<&'a str>,
     tier: &'a str,
-    directory: Option<&'a Directory>,
+    directory: Option<&'a ConsumerIndex>,
 }
 
-impl One<'_> {
+impl LimitCharge<'_> {
     /// Whether it refuses nothing.
     fn is_lenient(&self) -> bool {
         self.limit.mode == Mode::Shadow || self.limit.numbers.limit().is_none()

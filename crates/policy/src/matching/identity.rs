@@ -5,7 +5,7 @@ use std::ops::Range;
 use http::header::AUTHORIZATION;
 use smallvec::SmallVec;
 
-use crate::consumer_index::Directory;
+use crate::consumer_index::ConsumerIndex;
 use crate::consumers::Consumer;
 use crate::document::sources::Place;
 use crate::jwt::{Claims, read_unverified};
@@ -20,7 +20,7 @@ use tollgate_http::{cookie, header, query};
 
 /// An API key, looked for wherever it may stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sent {
+pub(crate) enum SentApiKey {
     /// None, or an empty one.
     Nothing,
     /// One; its values are the [parts](RequestIdentity::key_parts).
@@ -29,7 +29,7 @@ pub(crate) enum Sent {
     Unclear,
 }
 
-impl Sent {
+impl SentApiKey {
     const fn of(found: &Lookup<'_>) -> Self {
         match found {
             Lookup::Missing | Lookup::Empty => Self::Nothing,
@@ -44,9 +44,9 @@ impl Sent {
 pub(crate) struct RequestIdentity<'a> {
     pub(crate) facts: &'a Facts<'a>,
     policy: &'a Policy,
-    directory: Option<&'a Directory>,
+    directory: Option<&'a ConsumerIndex>,
     places: &'a [KeyPlace],
-    key: Option<Sent>,
+    key: Option<SentApiKey>,
     /// The values of the API key.
     parts: SmallVec<[Part<'a>; 2]>,
     /// The bytes of those values that do not stand in the request as they are.
@@ -92,7 +92,7 @@ impl<'a> RequestIdentity<'a> {
     pub(crate) fn new(
         facts: &'a Facts<'a>,
         policy: &'a Policy,
-        directory: Option<&'a Directory>,
+        directory: Option<&'a ConsumerIndex>,
         places: &'a [KeyPlace],
         (key_bytes, room): (&'a mut Vec<u8>, &'a mut Vec<u8>),
     ) -> Self {
@@ -113,7 +113,7 @@ impl<'a> RequestIdentity<'a> {
 
     /// The API key: of those that are sent, the one in the first of its places; but one that can be verified goes before one that
     /// anybody may have made up.
-    pub(crate) fn api_key(&mut self) -> Sent {
+    pub(crate) fn api_key(&mut self) -> SentApiKey {
         match self.key {
             Some(sent) => sent,
             None => {
@@ -124,9 +124,9 @@ impl<'a> RequestIdentity<'a> {
         }
     }
 
-    fn look_for_key(&mut self) -> Sent {
+    fn look_for_key(&mut self) -> SentApiKey {
         self.key_bytes.clear();
-        let mut first = Sent::Nothing;
+        let mut first = SentApiKey::Nothing;
         // Where the parts of the first key end.
         let mut end = 0;
         for place in self.places {
@@ -140,20 +140,20 @@ impl<'a> RequestIdentity<'a> {
             };
             let start = self.parts.len();
             match (self.look_in(together), first) {
-                (Sent::Nothing, _) => self.parts.truncate(start),
+                (SentApiKey::Nothing, _) => self.parts.truncate(start),
                 // The same place twice, and before any other: the upstream may read either.
-                (Sent::Unclear, Sent::Nothing) => return Sent::Unclear,
-                (Sent::One, Sent::Nothing) => {
-                    (first, end) = (Sent::One, self.parts.len());
+                (SentApiKey::Unclear, SentApiKey::Nothing) => return SentApiKey::Unclear,
+                (SentApiKey::One, SentApiKey::Nothing) => {
+                    (first, end) = (SentApiKey::One, self.parts.len());
                     if !self.can_verify() || self.is_known(start) {
-                        return Sent::One;
+                        return SentApiKey::One;
                     }
                 }
-                (Sent::One, _) if self.is_known(start) => {
+                (SentApiKey::One, _) if self.is_known(start) => {
                     self.parts.drain(..start);
-                    return Sent::One;
+                    return SentApiKey::One;
                 }
-                (Sent::One | Sent::Unclear, _) => self.parts.truncate(start),
+                (SentApiKey::One | SentApiKey::Unclear, _) => self.parts.truncate(start),
             }
         }
         self.parts.truncate(end);
@@ -162,14 +162,14 @@ impl<'a> RequestIdentity<'a> {
 
     /// Whether the parts of the key from one on are a consumer's.
     fn is_known(&self, from: usize) -> bool {
-        let known = |directory: &Directory| {
+        let known = |directory: &ConsumerIndex| {
             self.secrets_from(from).any(|key| directory.consumers().find(key).is_some())
         };
         self.directory.is_some_and(known)
     }
 
     /// Whether there is a value in every one of these places; they become the key's last parts.
-    fn look_in(&mut self, places: &[KeyPlace]) -> Sent {
+    fn look_in(&mut self, places: &[KeyPlace]) -> SentApiKey {
         for place in places {
             let sent = match place {
                 KeyPlace::Header(name) if *name == AUTHORIZATION => self.credentials(Scheme::Any),
@@ -179,53 +179,53 @@ impl<'a> RequestIdentity<'a> {
                 KeyPlace::Cookie(name) => self.sent(cookie::find(self.facts.headers, name)),
                 KeyPlace::Query(name) => self.decoded(name),
                 // Schemes that are asked for at once are not asked for at once again.
-                KeyPlace::Together(_) => Sent::Unclear,
+                KeyPlace::Together(_) => SentApiKey::Unclear,
             };
             match sent {
-                Sent::One => {}
-                Sent::Nothing | Sent::Unclear => return sent,
+                SentApiKey::One => {}
+                SentApiKey::Nothing | SentApiKey::Unclear => return sent,
             }
         }
-        Sent::One
+        SentApiKey::One
     }
 
     /// Keeps a value that stands in the request as it is.
     #[inline]
-    fn sent(&mut self, found: Lookup<'a>) -> Sent {
+    fn sent(&mut self, found: Lookup<'a>) -> SentApiKey {
         if let Lookup::One(value) = found {
             self.parts.push(Part::Plain(Text::Sent(value)));
         }
-        Sent::of(&found)
+        SentApiKey::of(&found)
     }
 
     /// Keeps the bearer token, from where tokens are looked for.
-    fn bearer(&mut self) -> Sent {
+    fn bearer(&mut self) -> SentApiKey {
         match &self.policy.settings.jwt {
             Some(jwt) if jwt.header != AUTHORIZATION => {
                 let found = header::find(self.facts.headers, &jwt.header);
                 if let Lookup::One(token) = found {
                     self.parts.push(Part::Token(Text::Sent(token)));
                 }
-                Sent::of(&found)
+                SentApiKey::of(&found)
             }
             _ => self.credentials(Scheme::Bearer),
         }
     }
 
     /// Keeps the credentials of the `Authorization` header.
-    fn credentials(&mut self, scheme: Scheme) -> Sent {
+    fn credentials(&mut self, scheme: Scheme) -> SentApiKey {
         let part = match authorization::find(self.facts.headers, scheme, self.key_bytes) {
-            Err(found) => return Sent::of(&found),
+            Err(found) => return SentApiKey::of(&found),
             Ok(Credentials::Bearer(token)) => Part::Token(token),
             Ok(Credentials::Basic { user, all }) => Part::User(user, all),
             Ok(Credentials::Other(key)) => Part::Plain(key),
         };
         self.parts.push(part);
-        Sent::One
+        SentApiKey::One
     }
 
     /// Keeps a value of the query, which may have to be decoded.
-    fn decoded(&mut self, name: &str) -> Sent {
+    fn decoded(&mut self, name: &str) -> SentApiKey {
         let found = query::find_as(
             self.policy.settings.query_semicolons,
             self.facts.query.unwrap_or(""),
@@ -237,7 +237,7 @@ impl<'a> RequestIdentity<'a> {
             self.key_bytes.extend_from_slice(value);
             self.parts.push(Part::Plain(Text::Written(start..self.key_bytes.len())));
         }
-        Sent::of(&found)
+        SentApiKey::of(&found)
     }
 
     /// A value of the API key: of several that are asked for at once, the one at this place.
@@ -303,9 +303,9 @@ impl<'a> RequestIdentity<'a> {
         self.directory.and_then(|directory| self.consumer_in(directory))
     }
 
-    fn consumer_in(&mut self, directory: &'a Directory) -> Option<Consumer<'a>> {
+    fn consumer_in(&mut self, directory: &'a ConsumerIndex) -> Option<Consumer<'a>> {
         if self.consumer.is_none() {
-            let sent = self.api_key() == Sent::One;
+            let sent = self.api_key() == SentApiKey::One;
             let known = || self.secrets().find_map(|key| directory.consumers().find(key));
             self.consumer = Some(if sent { known() } else { None });
         }

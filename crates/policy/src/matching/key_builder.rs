@@ -1,16 +1,16 @@
 //! Builds the key that a limit charges: the first complete link of its `consumer_key` chain, as bytes.
 
 use crate::key::{Kind, push};
-use crate::matching::body::{self, InBody};
-use crate::matching::identity::{KeyPart, RequestIdentity, Sent, Token};
+use crate::matching::body::{self, BodyValue};
+use crate::matching::identity::{KeyPart, RequestIdentity, SentApiKey, Token};
 use crate::matching::request::BadRequest;
-use crate::model::{Identity, Missing, OrganisationFrom, PolicyLimit, Repeated};
+use crate::model::{Identity, MissingKeyRule, OrganisationFrom, PolicyLimit, RepeatedKeyRule};
 use tollgate_http::found::Lookup;
 use tollgate_http::{cookie, header, query};
 
 /// Whose budget is charged, and how sure that is. Of parts that are joined, the last of these counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Whose {
+pub enum KeyTrust {
     /// Of everyone, or of all who cannot be told.
     Shared,
     /// Of an address, over trusted hops only.
@@ -28,22 +28,22 @@ const SUBJECT: &str = "sub";
 
 /// What was written of a key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Written {
+pub(crate) struct BuiltKey {
     /// Whose budget it is.
-    pub(crate) whose: Whose,
+    pub(crate) whose: KeyTrust,
     /// Whether the client's address is a part of it.
     pub(crate) by_address: bool,
 }
 
-impl Written {
+impl BuiltKey {
     /// The client's address alone.
-    pub(crate) const ADDRESS: Self = Self { whose: Whose::Address, by_address: true };
+    pub(crate) const ADDRESS: Self = Self { whose: KeyTrust::Address, by_address: true };
 }
 
 /// What one link of a chain gives.
 enum Link {
     /// The parts were written.
-    Key(Whose),
+    Key(KeyTrust),
     /// One is not there.
     Missing,
     /// One is there twice, or cannot be read.
@@ -55,39 +55,39 @@ pub(crate) fn write(
     limit: &PolicyLimit,
     asking: &mut RequestIdentity<'_>,
     keys: &mut Vec<u8>,
-) -> Result<Written, BadRequest> {
+) -> Result<BuiltKey, BadRequest> {
     let start = keys.len();
     for link in &limit.key.chain {
         match together(link, asking, keys) {
-            Link::Key(whose) => return Ok(Written { whose, by_address: link.contains(&Identity::Address) }),
+            Link::Key(whose) => return Ok(BuiltKey { whose, by_address: link.contains(&Identity::Address) }),
             Link::Missing => keys.truncate(start),
             Link::Unclear => {
                 keys.truncate(start);
-                if limit.key.repeated == Repeated::Reject {
+                if limit.key.repeated == RepeatedKeyRule::Reject {
                     return Err(BadRequest::TwoIdentities { limit: limit.name.clone() });
                 }
             }
         }
     }
     match limit.key.missing {
-        Missing::Reject if asking.has_invalid_token(&limit.key.chain) => {
+        MissingKeyRule::Reject if asking.has_invalid_token(&limit.key.chain) => {
             Err(BadRequest::InvalidToken { limit: limit.name.clone() })
         }
-        Missing::Reject => Err(BadRequest::NoIdentity { limit: limit.name.clone() }),
-        Missing::Anonymous => {
+        MissingKeyRule::Reject => Err(BadRequest::NoIdentity { limit: limit.name.clone() }),
+        MissingKeyRule::Anonymous => {
             push(keys, Kind::Anonymous, b"");
-            Ok(Written { whose: Whose::Shared, by_address: false })
+            Ok(BuiltKey { whose: KeyTrust::Shared, by_address: false })
         }
-        Missing::Address => {
+        MissingKeyRule::Address => {
             push(keys, Kind::Address, &asking.client().key_bytes());
-            Ok(Written::ADDRESS)
+            Ok(BuiltKey::ADDRESS)
         }
     }
 }
 
 /// One link: every part of it has to be there.
 fn together(link: &[Identity], asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
-    let mut whose = Whose::Shared;
+    let mut whose = KeyTrust::Shared;
     for identity in link {
         match part(identity, asking, keys) {
             Link::Key(more) => whose = whose.max(more),
@@ -102,11 +102,11 @@ fn part(identity: &Identity, asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8
     match identity {
         Identity::Everyone => {
             push(keys, Kind::Everyone, b"");
-            Link::Key(Whose::Shared)
+            Link::Key(KeyTrust::Shared)
         }
         Identity::Address => {
             push(keys, Kind::Address, &asking.client().key_bytes());
-            Link::Key(Whose::Address)
+            Link::Key(KeyTrust::Address)
         }
         Identity::ApiKey => api_key(asking, keys),
         Identity::Consumer => match asking.consumer() {
@@ -121,16 +121,16 @@ fn part(identity: &Identity, asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8
             claimed(found, keys, Kind::Query(name))
         }
         Identity::Body(pointer) => match body::find(pointer, asking.facts.body, headers) {
-            InBody::Missing => Link::Missing,
-            InBody::Unclear => Link::Unclear,
-            InBody::One(value) => {
+            BodyValue::Missing => Link::Missing,
+            BodyValue::Unclear => Link::Unclear,
+            BodyValue::One(value) => {
                 push(keys, Kind::Body(pointer), value.as_bytes());
-                Link::Key(Whose::Account)
+                Link::Key(KeyTrust::Account)
             }
         },
-        Identity::Jwt(claim) => token(asking.claims(), Kind::JwtClaim(claim), Whose::Verified, keys),
+        Identity::Jwt(claim) => token(asking.claims(), Kind::JwtClaim(claim), KeyTrust::Verified, keys),
         Identity::JwtUnverified(claim) => {
-            token(asking.unverified(), Kind::JwtClaimUnverified(claim), Whose::Claimed, keys)
+            token(asking.unverified(), Kind::JwtClaimUnverified(claim), KeyTrust::Claimed, keys)
         }
     }
 }
@@ -168,9 +168,9 @@ fn organisation(asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
 /// are verified.
 fn api_key(asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
     match asking.api_key() {
-        Sent::Nothing => return Link::Missing,
-        Sent::Unclear => return Link::Unclear,
-        Sent::One => {}
+        SentApiKey::Nothing => return Link::Missing,
+        SentApiKey::Unclear => return Link::Unclear,
+        SentApiKey::One => {}
     }
     if let Some(consumer) = asking.consumer() {
         return verified(keys, Kind::Consumer, consumer.name.as_bytes());
@@ -178,16 +178,16 @@ fn api_key(asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
     if asking.can_verify() && !asking.key_is_verifiable() {
         return Link::Missing;
     }
-    let mut whose = Whose::Shared;
+    let mut whose = KeyTrust::Shared;
     for place in 0.. {
         let part = match asking.key_part(place) {
             None => break,
             Some(KeyPart::Token(_)) if asking.verifies_tokens() => {
-                token(asking.claims(), Kind::JwtClaim(SUBJECT), Whose::Verified, keys)
+                token(asking.claims(), Kind::JwtClaim(SUBJECT), KeyTrust::Verified, keys)
             }
             Some(KeyPart::Key(value) | KeyPart::Token(value)) => {
                 push(keys, Kind::ApiKey, value);
-                Link::Key(Whose::Claimed)
+                Link::Key(KeyTrust::Claimed)
             }
         };
         match part {
@@ -199,12 +199,12 @@ fn api_key(asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
 }
 
 fn missing_or_unclear(asking: &mut RequestIdentity<'_>) -> Link {
-    if asking.api_key() == Sent::Unclear { Link::Unclear } else { Link::Missing }
+    if asking.api_key() == SentApiKey::Unclear { Link::Unclear } else { Link::Missing }
 }
 
 fn verified(keys: &mut Vec<u8>, kind: Kind<'_>, value: &[u8]) -> Link {
     push(keys, kind, value);
-    Link::Key(Whose::Verified)
+    Link::Key(KeyTrust::Verified)
 }
 
 fn claimed(found: Lookup<'_>, keys: &mut Vec<u8>, kind: Kind<'_>) -> Link {
@@ -213,12 +213,12 @@ fn claimed(found: Lookup<'_>, keys: &mut Vec<u8>, kind: Kind<'_>) -> Link {
         Lookup::Repeated | Lookup::Malformed => Link::Unclear,
         Lookup::One(value) => {
             push(keys, kind, value);
-            Link::Key(Whose::Claimed)
+            Link::Key(KeyTrust::Claimed)
         }
     }
 }
 
-fn token(token: &Token, kind: Kind<'_>, whose: Whose, keys: &mut Vec<u8>) -> Link {
+fn token(token: &Token, kind: Kind<'_>, whose: KeyTrust, keys: &mut Vec<u8>) -> Link {
     let (Kind::JwtClaim(claim) | Kind::JwtClaimUnverified(claim)) = kind else { return Link::Missing };
     match claim_of(token, claim) {
         Err(link) => link,

@@ -1,7 +1,7 @@
 //! Finds the operation that a request matches.
 
 use crate::compile::inherit::Operation;
-use crate::compile::routes::{MethodCode, Pick, Picks};
+use crate::compile::routes::{Candidate, Candidates, MethodCode};
 use crate::ids::OperationId;
 use crate::matching::request::Facts;
 use crate::model::Unmatched;
@@ -13,7 +13,7 @@ use tollgate_http::header;
 
 /// What a request means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Matched {
+pub enum RequestMatch {
     /// This operation.
     Operation(OperationId),
     /// No operation (or only one whose `{rest*}` takes everything), but a server that is lenient about case, trailing slashes
@@ -35,22 +35,22 @@ pub enum Matched {
 impl Policy {
     /// The operation that a request means.
     #[must_use]
-    pub fn matched(&self, facts: &Facts<'_>) -> Matched {
+    pub fn matched(&self, facts: &Facts<'_>) -> RequestMatch {
         if let Some(asked) = preflight(facts) {
             // Only an operation that names `OPTIONS` answers itself; browsers send no key with the question.
-            let (options, asked) = (Wanted::only("OPTIONS"), Wanted::new(asked));
+            let (options, asked) = (MethodFilter::only("OPTIONS"), MethodFilter::new(asked));
             if let Some(own) = self.router.find(facts.path, |template| self.pick(template, facts, &options)) {
-                return Matched::Operation(own.operation);
+                return RequestMatch::Operation(own.operation);
             }
             if self.router.find(facts.path, |template| self.pick(template, facts, &asked)).is_some() {
-                return Matched::Preflight;
+                return RequestMatch::Preflight;
             }
         }
-        let wanted = Wanted::new(facts.method);
+        let wanted = MethodFilter::new(facts.method);
         let exact = self.router.find(facts.path, |template| self.pick(template, facts, &wanted));
         // What only a tail takes may be another spelling of what has limits of its own.
         if let Some(found) = exact.filter(|found| !found.tail) {
-            return Matched::Operation(found.operation);
+            return RequestMatch::Operation(found.operation);
         }
         let forward = self.settings.unmatched == Unmatched::Forward;
         if forward || exact.is_some() {
@@ -59,20 +59,20 @@ impl Policy {
                 self.router.find_loosely(facts.path, |template| self.pick(template, facts, &lenient));
             return match (exact, loosely) {
                 (Some(exact), Some(loosely)) if loosely.operation != exact.operation && !loosely.tail => {
-                    Matched::Loosely(loosely.operation)
+                    RequestMatch::Loosely(loosely.operation)
                 }
-                (Some(exact), _) => Matched::Operation(exact.operation),
-                (None, Some(loosely)) => Matched::Loosely(loosely.operation),
-                (None, None) => Matched::Forwarded,
+                (Some(exact), _) => RequestMatch::Operation(exact.operation),
+                (None, Some(loosely)) => RequestMatch::Loosely(loosely.operation),
+                (None, None) => RequestMatch::Forwarded,
             };
         }
-        let any = self.router.find(facts.path, |template| self.pick(template, facts, &Wanted::ANY));
-        Matched::Unmatched { other_methods: any.is_some() }
+        let any = self.router.find(facts.path, |template| self.pick(template, facts, &MethodFilter::ANY));
+        RequestMatch::Unmatched { other_methods: any.is_some() }
     }
 
     /// Of a template's operations that ask for nothing which the request has not: the one that asks for most.
     #[inline]
-    fn pick(&self, template: u32, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<Pick> {
+    fn pick(&self, template: u32, facts: &Facts<'_>, wanted: &MethodFilter<'_>) -> Option<Candidate> {
         let picks = self.picks.get(template as usize)?;
         if let Some(only) = picks.only().filter(|only| !only.asks) {
             let name = || self.operations.get(only.operation.index())?.method.as_deref();
@@ -81,8 +81,8 @@ impl Policy {
         self.best(picks, facts, wanted)
     }
 
-    fn best(&self, picks: &Picks, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<Pick> {
-        let mut best: Option<(Pick, Rank)> = None;
+    fn best(&self, picks: &Candidates, facts: &Facts<'_>, wanted: &MethodFilter<'_>) -> Option<Candidate> {
+        let mut best: Option<(Candidate, Rank)> = None;
         for pick in picks.iter() {
             let operation = || self.operations.get(pick.operation.index());
             let Some(method) = wanted.rank(pick.method, || operation()?.method.as_deref()) else { continue };
@@ -103,7 +103,7 @@ impl Policy {
     }
 
     /// How near the end of the path is that an operation asks for; `None` if the path ends otherwise.
-    fn end(&self, pick: &Pick, facts: &Facts<'_>, wanted: &Wanted<'_>) -> Option<(usize, usize)> {
+    fn end(&self, pick: &Candidate, facts: &Facts<'_>, wanted: &MethodFilter<'_>) -> Option<(usize, usize)> {
         let Some(at) = usize::from(pick.suffix).checked_sub(1) else { return Some((0, 0)) };
         let suffix = self.suffixes.get(at)?;
         suffix.matches(facts.path, wanted.case).then(|| suffix.rank())
@@ -114,7 +114,7 @@ impl Policy {
 type Rank = ((usize, usize), usize, usize, u8);
 
 /// Which methods an operation may have.
-struct Wanted<'a> {
+struct MethodFilter<'a> {
     method: Option<(&'a str, MethodCode)>,
     /// Whether an operation may also take every method.
     or_all: bool,
@@ -122,7 +122,7 @@ struct Wanted<'a> {
     case: Case,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> MethodFilter<'a> {
     /// Any.
     const ANY: Self = Self { method: None, or_all: true, case: Case::Kept };
 

@@ -175,9 +175,9 @@ impl Policy {
     ) -> Result<Facts<'a>, BadRequest> {
         let Scratch { path, host: seen } = scratch;
         let method = method::check_text(request.method).map_err(BadRequest::Method)?;
-        let Asked { path, query, host } = match Asked::plainly(request.target) {
+        let ParsedTarget { path, query, host } = match ParsedTarget::plainly(request.target) {
             Some(asked) => asked,
-            None => Asked::in_full(method, request.target, (path, self.allows_slashes))?,
+            None => ParsedTarget::in_full(method, request.target, (path, self.allows_slashes))?,
         };
         for name in &self.condition_headers {
             // The upstream may read the other one.
@@ -213,7 +213,7 @@ impl Policy {
 
 /// What a target asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Asked<'a> {
+struct ParsedTarget<'a> {
     /// Normalised.
     path: &'a str,
     query: Option<&'a str>,
@@ -221,7 +221,7 @@ struct Asked<'a> {
     host: Option<&'a str>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ParsedTarget<'a> {
     /// Of a target in origin form whose path is plainly normal, as most are; `None` for all others, and for those that may be
     /// wrong. It says the same as [`in_full`](Self::in_full), in one look at each byte.
     #[inline]
@@ -291,11 +291,11 @@ mod tests {
             if dice.below(8) > 0 {
                 target.insert(0, '/');
             }
-            let Some(asked) = Asked::plainly(&target) else { continue };
+            let Some(asked) = ParsedTarget::plainly(&target) else { continue };
             let mut buffer = String::new();
             for method in ["GET", "OPTIONS", "CONNECT"] {
                 assert_eq!(
-                    Asked::in_full(method, &target, (&mut buffer, false)),
+                    ParsedTarget::in_full(method, &target, (&mut buffer, false)),
                     Ok(asked),
                     "seed {seed}: {target:?}"
                 );
@@ -331,7 +331,7 @@ mod tests {
             ("h:443", false),
         ];
         for (target, plain) in table {
-            assert_eq!(Asked::plainly(target).is_some(), plain, "{target}");
+            assert_eq!(ParsedTarget::plainly(target).is_some(), plain, "{target}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One action of an overlay: which values it changes, and how. It changes a tree, never a text.
 
-use super::json_path::{JsonPath, Selected};
+use super::json_path::{JsonPath, Selection};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::read::NODES_MAX;
 use crate::document::sources::Place;
@@ -178,7 +178,7 @@ fn is_merged(old: Value<'_>, new: Value<'_>) -> bool {
 }
 
 /// Takes a value out of the list or map that it stands in.
-fn remove(tree: &mut Tree, target: Selected, place: Place) -> Result<(), Box<Diagnostic>> {
+fn remove(tree: &mut Tree, target: Selection, place: Place) -> Result<(), Box<Diagnostic>> {
     let Some((parent, position)) = target.parent else {
         return Err(Box::new(Diagnostic::error(
             "overlay-target",

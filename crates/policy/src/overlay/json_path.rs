@@ -39,7 +39,7 @@ struct Condition {
 
 /// A value that a path selects.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Selected {
+pub(super) struct Selection {
     pub(super) id: NodeId,
     /// The list or map that it stands in, and where in it; nothing for the root.
     pub(super) parent: Option<(NodeId, u32)>,
@@ -63,8 +63,8 @@ impl JsonPath {
     }
 
     /// Every value that it selects, in the order of the document.
-    pub(super) fn select(&self, tree: &Tree) -> Vec<Selected> {
-        let mut found = vec![Selected { id: tree.root, parent: None, by_alias: false }];
+    pub(super) fn select(&self, tree: &Tree) -> Vec<Selection> {
+        let mut found = vec![Selection { id: tree.root, parent: None, by_alias: false }];
         for step in &self.steps {
             let from = if step.deep { found.iter().flat_map(|at| below(tree, *at)).collect() } else { found };
             found = from.iter().flat_map(|at| step.take(tree, *at)).collect();
@@ -76,7 +76,7 @@ impl JsonPath {
 }
 
 /// A value and everything in it.
-fn below(tree: &Tree, from: Selected) -> Vec<Selected> {
+fn below(tree: &Tree, from: Selection) -> Vec<Selection> {
     let (mut found, mut left) = (Vec::new(), vec![from]);
     while let Some(at) = left.pop() {
         found.push(at);
@@ -90,19 +90,19 @@ fn below(tree: &Tree, from: Selected) -> Vec<Selected> {
 }
 
 /// What stands in a list or map, with its key in a map.
-fn children(tree: &Tree, at: Selected) -> impl Iterator<Item = (Option<&str>, Selected)> {
+fn children(tree: &Tree, at: Selection) -> impl Iterator<Item = (Option<&str>, Selection)> {
     let (id, alias) = tree.resolved(at.id);
     let by_alias = at.by_alias || alias;
     let entries = Value { tree, id }.entries().map(|entry| (Some(entry.key), entry.value.id));
     let items = Value { tree, id }.items().map(|item| (None, item.id));
     entries.chain(items).zip(0..).map(move |((key, child), position)| {
         let aliased = matches!(tree.nodes.get(child.0 as usize).map(|node| &node.kind), Some(Kind::Alias(_)));
-        (key, Selected { id: child, parent: Some((id, position)), by_alias: by_alias || aliased })
+        (key, Selection { id: child, parent: Some((id, position)), by_alias: by_alias || aliased })
     })
 }
 
 impl Step {
-    fn take(&self, tree: &Tree, at: Selected) -> Vec<Selected> {
+    fn take(&self, tree: &Tree, at: Selection) -> Vec<Selection> {
         let mut found = Vec::new();
         for selector in &self.selectors {
             let count = Value { tree, id: at.id }.items().count();

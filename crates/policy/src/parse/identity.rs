@@ -6,7 +6,7 @@ use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::document::tree::Value;
-use crate::model::{ConsumerKey, Identity, KeyPlace, Missing, Repeated};
+use crate::model::{ConsumerKey, Identity, KeyPlace, MissingKeyRule, RepeatedKeyRule};
 use crate::parse::context::Context;
 use crate::parse::schema_fields::{MISSING, NAME_CHARS_MAX, REPEATED};
 
@@ -29,15 +29,15 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> ConsumerKey
     }
     if let Some(value) = map.get("missing_key") {
         key.missing = match context.word(value, "missing_key", MISSING) {
-            Some("reject") => Missing::Reject,
-            Some("anonymous") => Missing::Anonymous,
-            _ => Missing::Address,
+            Some("reject") => MissingKeyRule::Reject,
+            Some("anonymous") => MissingKeyRule::Anonymous,
+            _ => MissingKeyRule::Address,
         };
     }
     if let Some(value) = map.get("repeated_key") {
         key.repeated = match context.word(value, "repeated_key", REPEATED) {
-            Some("address") => Repeated::Address,
-            _ => Repeated::Reject,
+            Some("address") => RepeatedKeyRule::Address,
+            _ => RepeatedKeyRule::Reject,
         };
     }
     key

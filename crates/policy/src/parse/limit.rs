@@ -7,11 +7,12 @@ use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::document::tree::Value;
 use crate::model::{
-    BusyStatus, Condition, Cost, Counted, PolicyLimit, Scope, StoreFails, TierNumbers, Where, ZeroStatus,
+    BusyStatus, Condition, Cost, CountScope, FailureRule, LimitLocation, PolicyLimit, Scope, TierNumbers,
+    ZeroStatus,
 };
 use crate::numbers::{Algorithm, Numbers};
 use crate::parse::context::Context;
-use crate::parse::limit_use::{self, Use};
+use crate::parse::limit_use::{self, LimitReference};
 use crate::parse::schema_fields::{
     ALGORITHMS, BUSY_STATUSES, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS,
     SCOPES, VISIBILITY, ZERO_STATUSES,
@@ -27,67 +28,70 @@ pub const TIERS_MAX: usize = 1_000;
 
 /// What stands at a place where limits may stand.
 #[derive(Clone, Debug)]
-pub(crate) enum Limits {
+pub(crate) enum ParsedLimits {
     /// `none`: switched off, on purpose.
     Off(Place),
     /// These, all or none. Possibly fewer than are written, if some are wrong, which has been said.
-    List(Vec<Item>),
+    List(Vec<LimitItem>),
 }
 
 /// One item of a list of limits.
 #[derive(Clone, Debug)]
-pub(crate) enum Item {
+pub(crate) enum LimitItem {
     /// A limit that is written here.
     Limit(Box<PolicyLimit>, Option<Condition>),
     /// One that is written elsewhere.
-    Use(Use),
+    Use(LimitReference),
 }
 
 /// Reads the limits that stand here.
-pub(crate) fn read<'t>(value: Value<'t>, at: &Where, context: &mut Context<'t>) -> Limits {
+pub(crate) fn read<'t>(value: Value<'t>, at: &LimitLocation, context: &mut Context<'t>) -> ParsedLimits {
     context.used.insert((value.tree.file, value.id));
     if value.text() == Some("none") {
-        return Limits::Off(value.place());
+        return ParsedLimits::Off(value.place());
     }
     let list: Vec<_> = if value.is_list() { value.items().collect() } else { vec![value] };
     if list.is_empty() || value.is_null() {
         let finding = Diagnostic::error("empty", value.place(), "there is no limit here");
         context.findings.push(finding.help("write `none` to switch limits off"));
-        return Limits::List(Vec::new());
+        return ParsedLimits::List(Vec::new());
     }
     if list.len() > LIMITS_MAX {
         let message =
             format!("{} limits stand here, and at most {LIMITS_MAX} can meet one operation", list.len());
         context.error("too-many", value.place(), message);
-        return Limits::List(Vec::new());
+        return ParsedLimits::List(Vec::new());
     }
     // Named limits need no name of their own, and adding one changes the names of no others.
     let several = list.iter().filter(|item| item.get("use").is_none()).count() > 1;
-    let (mut items, mut limits): (Vec<Item>, Vec<PolicyLimit>) = (Vec::new(), Vec::new());
+    let (mut items, mut limits): (Vec<LimitItem>, Vec<PolicyLimit>) = (Vec::new(), Vec::new());
     for item in list {
         match self::item(item, (at, value.is_list()), context) {
             None => {}
-            Some(Item::Use(named)) => items.push(Item::Use(named)),
-            Some(Item::Limit(mut limit, when)) => {
+            Some(LimitItem::Use(named)) => items.push(LimitItem::Use(named)),
+            Some(LimitItem::Limit(mut limit, when)) => {
                 if !limit.named {
                     limit.name = made_name(&limit, &limits, several);
                 }
                 limits.push((*limit).clone());
-                items.push(Item::Limit(limit, when));
+                items.push(LimitItem::Limit(limit, when));
             }
         }
     }
-    Limits::List(items)
+    ParsedLimits::List(items)
 }
 
-fn item<'t>(item: Value<'t>, (at, in_list): (&Where, bool), context: &mut Context<'t>) -> Option<Item> {
+type At<'a> = (&'a LimitLocation, bool);
+
+fn item<'t>(item: Value<'t>, (at, in_list): At<'_>, context: &mut Context<'t>) -> Option<LimitItem> {
     beside_reference(item, context);
     let trail = context.trail(item)?;
     let resolved = *trail.last()?;
     context.used.insert((resolved.tree.file, resolved.id));
     if let Some(name) = trail.iter().find_map(|value| context.named.get(&(value.tree.file, value.id))) {
         let place = item.place();
-        return Some(Item::Use(Use::Named { name: name.clone(), cost: None, when: None, place }));
+        let named = LimitReference::Named { name: name.clone(), cost: None, when: None, place };
+        return Some(LimitItem::Use(named));
     }
     by_position(item, resolved, context);
     if let Some(text) = resolved.text().filter(|_| !resolved.is_null()) {
@@ -95,7 +99,7 @@ fn item<'t>(item: Value<'t>, (at, in_list): (&Where, bool), context: &mut Contex
         return None;
     }
     if resolved.get("use").is_some() {
-        return limit_use::read(resolved, context).map(Item::Use);
+        return limit_use::read(resolved, context).map(LimitItem::Use);
     }
     let when = match resolved.get("when") {
         None => None,
@@ -103,7 +107,7 @@ fn item<'t>(item: Value<'t>, (at, in_list): (&Where, bool), context: &mut Contex
     };
     let mut limit = one(resolved, at, context)?;
     limit.references = item.get("$ref").map(Value::place).into_iter().collect();
-    Some(Item::Limit(Box::new(limit), when))
+    Some(LimitItem::Limit(Box::new(limit), when))
 }
 
 /// Advises against a `$ref` to a limit by its position: it means another limit as soon as the list changes.
@@ -145,7 +149,7 @@ fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
 }
 
 /// One limit.
-pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> Option<PolicyLimit> {
+pub(crate) fn one<'t>(map: Value<'t>, at: &LimitLocation, context: &mut Context<'t>) -> Option<PolicyLimit> {
     let map = context.map(map, "a limit")?;
     context.unknown_fields(map, &[LIMIT, NUMBERS], "a limit");
     let algorithm = algorithm(map, context);
@@ -165,9 +169,9 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &Where, context: &mut Context<'t>) -> 
         address_ceiling: None,
         cost: Cost::Fixed(1),
         mode: Mode::Enforced,
-        when_store_fails: StoreFails::Local { share: 1, of: 1 },
+        when_store_fails: FailureRule::Local { share: 1, of: 1 },
         scope: Scope::Exact,
-        counted: Counted::Together,
+        counted: CountScope::Together,
         zero_status: ZeroStatus::Forbidden,
         busy_status: BusyStatus::TooManyRequests,
         wait: None,
@@ -235,7 +239,7 @@ fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
         limit.mode = Mode::Shadow;
     }
     if word("counted", COUNTED) == Some("per_operation") {
-        limit.counted = Counted::PerOperation;
+        limit.counted = CountScope::PerOperation;
     }
     if word("zero_status", ZERO_STATUSES) == Some("429") {
         limit.zero_status = ZeroStatus::TooManyRequests;
@@ -303,19 +307,19 @@ fn wait<'t>(
 }
 
 /// `allow`, `deny`, `local`, `local 1/4`.
-fn store_fails(text: &str) -> Result<StoreFails, String> {
+fn store_fails(text: &str) -> Result<FailureRule, String> {
     let wrong =
         || "is not a known rule: write `allow`, `deny`, `local`, or `local 1/4` for a share".to_owned();
     match text {
-        "allow" => Ok(StoreFails::Allow),
-        "deny" => Ok(StoreFails::Deny),
-        "local" => Ok(StoreFails::Local { share: 1, of: 1 }),
+        "allow" => Ok(FailureRule::Allow),
+        "deny" => Ok(FailureRule::Deny),
+        "local" => Ok(FailureRule::Local { share: 1, of: 1 }),
         _ => {
             let share = text.strip_prefix("local ").ok_or_else(wrong)?;
             let (share, of) = share.split_once('/').ok_or_else(wrong)?;
             let part = |text| whole(text).ok().and_then(|number| u32::try_from(number).ok());
             match (part(share), part(of)) {
-                (Some(share @ 1..), Some(of)) if share <= of => Ok(StoreFails::Local { share, of }),
+                (Some(share @ 1..), Some(of)) if share <= of => Ok(FailureRule::Local { share, of }),
                 _ => Err(wrong()),
             }
         }

@@ -3,7 +3,7 @@
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::tree::Value;
-use crate::model::{Condition, Cost, Where};
+use crate::model::{Condition, Cost, LimitLocation};
 use crate::parse::context::Context;
 use crate::parse::parsed_document::ParsedDocument;
 use crate::parse::schema_fields::{NAME_CHARS_MAX, USE};
@@ -18,7 +18,7 @@ const DEFINITIONS_MAX: usize = 10_000;
 
 /// A reference to limits that are written elsewhere.
 #[derive(Clone, Debug)]
-pub(crate) enum Use {
+pub(crate) enum LimitReference {
     /// `{ use: monthly, cost: 25 }`
     Named {
         name: String,
@@ -32,7 +32,7 @@ pub(crate) enum Use {
 }
 
 /// Reads `{ use: NAME, cost: 25 }`.
-pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Use> {
+pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<LimitReference> {
     context.unknown_fields(map, &[USE], "a limit that is used by name");
     let value = map.get("use")?;
     let name = context.text(value, "use", NAME_CHARS_MAX)?;
@@ -47,7 +47,7 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Use>
             None => None,
             Some(cost) => Some(cost::read(cost, context)?),
         };
-        return Some(Use::Named { name: name.into(), cost, when, place: value.place() });
+        return Some(LimitReference::Named { name: name.into(), cost, when, place: value.place() });
     }
     if let Some(cost) = cost {
         let message = "`use: inherited` has no cost of its own: the inherited limits have theirs";
@@ -58,7 +58,7 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Option<Use>
         let message = "`use: inherited` has no condition: what is inherited applies as it does elsewhere";
         context.findings.push(Diagnostic::error("use", when.place(), message).help("remove `when`"));
     }
-    Some(Use::Inherited(value.place()))
+    Some(LimitReference::Inherited(value.place()))
 }
 
 /// Reads `limits` in the settings of a document.
@@ -94,7 +94,7 @@ pub(crate) fn define<'t>(settings: Value<'t>, draft: &mut ParsedDocument, contex
                 finding.help(format!("write it where the limit is used, beside `use: {}`", shown(name))),
             );
         }
-        let Some(mut limit) = limit::one(resolved, &Where::Named(name.into()), context) else {
+        let Some(mut limit) = limit::one(resolved, &LimitLocation::Named(name.into()), context) else {
             draft.misread.insert(name.to_owned());
             continue;
         };

@@ -6,7 +6,7 @@ use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::document::tree::Value;
-use crate::model::Where;
+use crate::model::LimitLocation;
 use crate::parse::context::{Context, beside};
 use crate::parse::identity::header;
 use crate::parse::openapi::OPERATIONS_MAX;
@@ -42,7 +42,7 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Par
     let root = self::root(root, context)?;
     let mut draft = ParsedDocument::new(String::new());
     limit_use::define(root, &mut draft, context);
-    draft.root = limits(root, &Where::Root, &mut draft, context);
+    draft.root = limits(root, &LimitLocation::Root, &mut draft, context);
     tags(root, &mut draft, context);
     if let Some(routes) = root.get("routes") {
         if !routes.is_list() {
@@ -77,7 +77,7 @@ pub(crate) fn documents<'t>(root: Value<'t>, context: &mut Context<'t>) -> Vec<(
 
 fn limits<'t>(
     map: Value<'t>,
-    at: &Where,
+    at: &LimitLocation,
     draft: &mut ParsedDocument,
     context: &mut Context<'t>,
 ) -> Option<LimitsAt> {
@@ -93,7 +93,7 @@ fn tags<'t>(root: Value<'t>, draft: &mut ParsedDocument, context: &mut Context<'
         let Some(map) = context.map(entry.value, &what) else { continue };
         context.unknown_fields(map, &[TAG], &what);
         let name = entry.key.to_owned();
-        let limits = limits(map, &Where::Tag(name.clone()), draft, context);
+        let limits = limits(map, &LimitLocation::Tag(name.clone()), draft, context);
         let owner =
             map.get("owner").and_then(|value| context.text(value, "owner", NAME_CHARS_MAX)).map(Into::into);
         let reviewers = map.get("reviewers").map(|value| context.texts(value, "reviewers", NAME_CHARS_MAX));
@@ -142,7 +142,7 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
     } else {
         spoken
     };
-    let own = limits(map, &Where::Operation(spoken), draft, context);
+    let own = limits(map, &LimitLocation::Operation(spoken), draft, context);
     let methods: Vec<_> = methods.map_or_else(|| vec![None], |list| list.into_iter().map(Some).collect());
     for method in methods {
         draft.operations.push(Operation {

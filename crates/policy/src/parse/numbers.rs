@@ -6,7 +6,7 @@ use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::document::tree::Value;
-use crate::numbers::{Algorithm, Numbers, NumbersError, Span, Written};
+use crate::numbers::{Algorithm, Numbers, NumbersError, RawNumbers, Span};
 use crate::parse::context::Context;
 use crate::quantity::{duration, rate, utc_offset, whole, window};
 use crate::time_zone;
@@ -18,10 +18,10 @@ pub(crate) fn read<'t>(
     map: Value<'t>,
     algorithm: Option<Algorithm>,
     context: &mut Context<'t>,
-) -> Option<Written> {
+) -> Option<RawNumbers> {
     let span = |text: &str| span_of(text, algorithm);
     let mut good = true;
-    let mut written = Written::default();
+    let mut written = RawNumbers::default();
     for entry in map.entries() {
         let (value, name) = (entry.value, entry.key);
         let known = match name {
@@ -101,7 +101,7 @@ pub(crate) fn span(text: &str) -> Result<Span, String> {
 
 /// The limit that these numbers make, or every error, each at the field that it is about.
 pub(crate) fn build<'t>(
-    written: &Written,
+    written: &RawNumbers,
     algorithm: Algorithm,
     map: Value<'t>,
     context: &mut Context<'t>,

@@ -4,7 +4,7 @@ use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::document::tree::{Entry, Value};
-use crate::model::Where;
+use crate::model::LimitLocation;
 use crate::parse::context::Context;
 use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag};
 use crate::parse::schema_fields::{ENCODED_SLASHES, NAME_CHARS_MAX};
@@ -28,7 +28,7 @@ pub(crate) fn is_openapi(root: Value<'_>) -> bool {
 }
 
 /// What is the same for all operations of a document.
-struct Whole {
+struct DocumentDefaults {
     bases: Vec<String>,
     security: Security,
     /// Whether it is of OpenAPI 3.2, which has more kinds of operations.
@@ -61,12 +61,12 @@ pub(crate) fn read<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Par
     if let Some(settings) = root.get("x-tollgate").filter(|settings| settings.is_map()) {
         limit_use::define(settings, &mut draft, context);
     }
-    draft.root = extension(root, &Where::Root, &mut draft, context);
+    draft.root = extension(root, &LimitLocation::Root, &mut draft, context);
     tags(root, &mut draft, context);
     let security = Security::read(root, context);
     let bases = servers::base_paths(root, context).unwrap_or_else(|| vec![String::new()]);
     draft.api_key = security.places(None);
-    let mut whole = Whole { bases, security, has_more_methods };
+    let mut whole = DocumentDefaults { bases, security, has_more_methods };
     let Some(paths) = root.get("paths") else {
         let finding = Diagnostic::warning(
             "no-paths",
@@ -125,7 +125,7 @@ fn version<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<bool> {
 /// The limits of a place, and complaints about what was probably meant to be limits.
 fn extension<'t>(
     map: Value<'t>,
-    at: &Where,
+    at: &LimitLocation,
     draft: &mut ParsedDocument,
     context: &mut Context<'t>,
 ) -> Option<LimitsAt> {
@@ -168,7 +168,7 @@ fn tags<'t>(root: Value<'t>, draft: &mut ParsedDocument, context: &mut Context<'
             context.findings.push(finding);
             continue;
         }
-        let limits = extension(tag, &Where::Tag(name.into()), draft, context);
+        let limits = extension(tag, &LimitLocation::Tag(name.into()), draft, context);
         let owner = tag.get("x-owner").and_then(|value| context.text(value, "x-owner", NAME_CHARS_MAX));
         let owner = owner.map(Into::into);
         let reviewers =
@@ -178,10 +178,15 @@ fn tags<'t>(root: Value<'t>, draft: &mut ParsedDocument, context: &mut Context<'
     }
 }
 
-fn path_item<'t>(path: Entry<'t>, whole: &mut Whole, draft: &mut ParsedDocument, context: &mut Context<'t>) {
+fn path_item<'t>(
+    path: Entry<'t>,
+    whole: &mut DocumentDefaults,
+    draft: &mut ParsedDocument,
+    context: &mut Context<'t>,
+) {
     let Some(trail) = context.trail(path.value) else { return };
     let what = format!("the path `{}`", tollgate_http::text::shown(path.key));
-    let at = Where::Path(path.key.to_owned());
+    let at = LimitLocation::Path(path.key.to_owned());
     // What stands beside a $ref is nearer than what it leads to.
     let (mut limits, mut bases, mut multi) = (None, None, Vec::new());
     for (step, item) in trail.iter().enumerate() {
@@ -225,7 +230,7 @@ fn path_item<'t>(path: Entry<'t>, whole: &mut Whole, draft: &mut ParsedDocument,
 fn additional<'t>(
     entry: Entry<'t>,
     item: &PathItem<'_>,
-    whole: &mut Whole,
+    whole: &mut DocumentDefaults,
     draft: &mut ParsedDocument,
     context: &mut Context<'t>,
 ) {
@@ -254,7 +259,7 @@ fn operation<'t>(
     entry: Entry<'t>,
     method: String,
     item: &PathItem<'_>,
-    whole: &mut Whole,
+    whole: &mut DocumentDefaults,
     draft: &mut ParsedDocument,
     context: &mut Context<'t>,
 ) {
@@ -266,7 +271,7 @@ fn operation<'t>(
         let finding = Diagnostic::error("operation-ref", reference.key_at, "an operation cannot be a $ref");
         context.findings.push(finding.help("OpenAPI has $ref for path items: refer to the whole path"));
     }
-    let own = extension(map, &Where::Operation(format!("{method} {template}")), draft, context);
+    let own = extension(map, &LimitLocation::Operation(format!("{method} {template}")), draft, context);
     let tags = map.get("tags");
     if let Some(tags) = tags.filter(|tags| !tags.is_list()) {
         context.error("type", tags.place(), format!("`tags` has to be a list, and this is {}", tags.what()));

@@ -7,8 +7,8 @@ use http::HeaderName;
 use crate::document::sources::Place;
 use crate::ids::DraftLimitId;
 use crate::model::{Condition, KeyPlace, PolicyLimit};
-use crate::parse::limit::{Item, Limits};
-use crate::parse::limit_use::Use;
+use crate::parse::limit::{LimitItem, ParsedLimits};
+use crate::parse::limit_use::LimitReference;
 
 /// What stands at one place where limits may stand.
 #[derive(Clone, Debug)]
@@ -16,16 +16,16 @@ pub(crate) enum LimitsAt {
     /// `none`.
     Off(Place),
     /// These of the draft's limits, and limits that are written elsewhere.
-    These(Vec<Entry>),
+    These(Vec<LimitEntry>),
 }
 
 /// One of the limits of a place.
 #[derive(Clone, Debug)]
-pub(crate) enum Entry {
+pub(crate) enum LimitEntry {
     /// It is written there.
     Own(DraftLimitId, Option<Condition>),
     /// It is written elsewhere.
-    Use(Use),
+    Use(LimitReference),
 }
 
 /// A tag and what it says.
@@ -111,17 +111,17 @@ impl ParsedDocument {
     }
 
     /// Keeps limits, and says which they are.
-    pub(crate) fn keep(&mut self, limits: Limits) -> LimitsAt {
+    pub(crate) fn keep(&mut self, limits: ParsedLimits) -> LimitsAt {
         let list = match limits {
-            Limits::Off(place) => return LimitsAt::Off(place),
-            Limits::List(list) => list,
+            ParsedLimits::Off(place) => return LimitsAt::Off(place),
+            ParsedLimits::List(list) => list,
         };
         let entries = list.into_iter().map(|item| match item {
-            Item::Use(named) => Entry::Use(named),
-            Item::Limit(limit, when) => {
+            LimitItem::Use(named) => LimitEntry::Use(named),
+            LimitItem::Limit(limit, when) => {
                 let id = DraftLimitId::from_index(self.limits.len());
                 self.limits.push(*limit);
-                Entry::Own(id, when)
+                LimitEntry::Own(id, when)
             }
         });
         LimitsAt::These(entries.collect())

@@ -12,7 +12,7 @@ use crate::parse::context::Context;
 use crate::parse::identity::key_place;
 
 /// What `security` asks for: one of these alternatives, all schemes of it.
-pub(crate) type Asked = Vec<Vec<String>>;
+pub(crate) type SecurityRequirement = Vec<Vec<String>>;
 
 /// A document's security schemes, and what it asks for unless an operation says otherwise.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Security {
     names: Vec<String>,
     /// Every scheme's name.
     declared: HashSet<String>,
-    asked: Asked,
+    asked: SecurityRequirement,
 }
 
 /// The place of a key that is in the `Authorization` header, by a security scheme's type and its HTTP scheme.
@@ -80,7 +80,11 @@ impl Security {
     }
 
     /// The schemes that a map's `security` asks for. One that nobody declares is an error: its key would never be found.
-    pub(crate) fn required<'t>(&mut self, map: Value<'t>, context: &mut Context<'t>) -> Option<Asked> {
+    pub(crate) fn required<'t>(
+        &mut self,
+        map: Value<'t>,
+        context: &mut Context<'t>,
+    ) -> Option<SecurityRequirement> {
         let mut asked = Vec::new();
         for alternative in map.get("security")?.items() {
             let mut schemes = Vec::new();
@@ -118,18 +122,18 @@ impl Security {
 
     /// Where the API key of an operation stands: where its own schemes say, else where any scheme of the document says. The
     /// first place of a request's that has a key counts.
-    pub(crate) fn places(&self, own: Option<&Asked>) -> Vec<KeyPlace> {
+    pub(crate) fn places(&self, own: Option<&SecurityRequirement>) -> Vec<KeyPlace> {
         without_doubles(self.all_places(own))
     }
 
     /// Whether credentials are asked for, and none of them yields a key.
-    pub(crate) fn is_keyless(&self, own: Option<&Asked>) -> bool {
+    pub(crate) fn is_keyless(&self, own: Option<&SecurityRequirement>) -> bool {
         let asked = own.unwrap_or(&self.asked);
         let mut schemes = asked.iter().flatten().peekable();
         schemes.peek().is_some() && !schemes.any(|name| self.places.contains_key(name))
     }
 
-    fn all_places(&self, own: Option<&Asked>) -> Vec<KeyPlace> {
+    fn all_places(&self, own: Option<&SecurityRequirement>) -> Vec<KeyPlace> {
         let asked = own.unwrap_or(&self.asked);
         let mut places: Vec<KeyPlace> = Vec::new();
         let mut add = |place: KeyPlace| {

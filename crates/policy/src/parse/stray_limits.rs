@@ -71,7 +71,7 @@ pub(crate) fn find<'t>(root: Value<'t>, context: &mut Context<'t>) {
 
 /// What the keys of a map are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Keys {
+enum MapKeys {
     /// Fields of the format.
     Fields,
     /// Fields of `components`.
@@ -85,12 +85,12 @@ enum Keys {
 /// Every entry `x-rate-limit` of a tree that is a field, and neither the name of something nor a part of data.
 fn fields(tree: &Tree) -> Vec<Entry<'_>> {
     let mut found = Vec::new();
-    let mut left = vec![(tree.value(), Keys::Fields)];
+    let mut left = vec![(tree.value(), MapKeys::Fields)];
     while let Some((value, keys)) = left.pop() {
         // What an alias stands for is looked at where it stands.
         left.extend(value.items().filter(|item| !item.is_alias()).map(|item| (item, keys)));
         for entry in value.entries() {
-            if entry.key == EXTENSION && matches!(keys, Keys::Fields | Keys::Components) {
+            if entry.key == EXTENSION && matches!(keys, MapKeys::Fields | MapKeys::Components) {
                 found.push(entry);
             }
             if !entry.value.is_alias() {
@@ -102,15 +102,15 @@ fn fields(tree: &Tree) -> Vec<Entry<'_>> {
 }
 
 /// What the keys are below a key.
-fn below(keys: Keys, key: &str) -> Keys {
+fn below(keys: MapKeys, key: &str) -> MapKeys {
     match keys {
-        Keys::Data => Keys::Data,
+        MapKeys::Data => MapKeys::Data,
         // What has a name consists of fields again.
-        Keys::Names => Keys::Fields,
-        Keys::Components if COMPONENTS.contains(&key) => Keys::Names,
-        Keys::Fields | Keys::Components if NAMES.contains(&key) => Keys::Names,
-        Keys::Fields | Keys::Components if DATA.contains(&key) => Keys::Data,
-        Keys::Fields if key == "components" => Keys::Components,
-        Keys::Fields | Keys::Components => Keys::Fields,
+        MapKeys::Names => MapKeys::Fields,
+        MapKeys::Components if COMPONENTS.contains(&key) => MapKeys::Names,
+        MapKeys::Fields | MapKeys::Components if NAMES.contains(&key) => MapKeys::Names,
+        MapKeys::Fields | MapKeys::Components if DATA.contains(&key) => MapKeys::Data,
+        MapKeys::Fields if key == "components" => MapKeys::Components,
+        MapKeys::Fields | MapKeys::Components => MapKeys::Fields,
     }
 }

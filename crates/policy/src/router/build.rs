@@ -1,10 +1,10 @@
 //! Adds templates and builds the router from them. Not the search.
 
 use super::case_fold::fold;
-use super::overlap::Meeting;
+use super::overlap::OverlapSearch;
 use super::table::Table;
 use super::trie::{NONE, Trie};
-use super::{Added, Loose, LooseTable, Router, RouterBuilder, RouterError};
+use super::{AddedTemplate, LenientSearch, LenientTable, Router, RouterBuilder, RouterError};
 use crate::template::{Case, Template};
 
 impl RouterBuilder {
@@ -18,7 +18,7 @@ impl RouterBuilder {
     ///
     /// # Errors
     /// If it cannot be told apart from one that was added before, or a limit is reached.
-    pub fn add(&mut self, template: &Template) -> Result<Added, RouterError> {
+    pub fn add(&mut self, template: &Template) -> Result<AddedTemplate, RouterError> {
         self.add_beside(template, &mut |_| false)
     }
 
@@ -31,32 +31,32 @@ impl RouterBuilder {
         &mut self,
         template: &Template,
         may_stand: &mut dyn FnMut(u32) -> bool,
-    ) -> Result<Added, RouterError> {
+    ) -> Result<AddedTemplate, RouterError> {
         let segments = template.segments();
         let there = self.trie.get(segments);
         if there != NONE {
-            return Ok(Added::Same(there));
+            return Ok(AddedTemplate::Same(there));
         }
         let comparisons = &mut self.comparisons;
-        Meeting { trie: &self.trie, comparisons, may_stand }.check(segments)?;
+        OverlapSearch { trie: &self.trie, comparisons, may_stand }.check(segments)?;
         let id = self.trie.insert(segments)?;
         self.segments.push(segments.clone());
-        Ok(Added::New(id))
+        Ok(AddedTemplate::New(id))
     }
 
     /// The router for all that was added.
     ///
     /// # Errors
     /// [`RouterError::TooTangled`], if a search could take more than [`STEPS_MAX`](super::STEPS_MAX) steps.
-    pub fn build(self, loose: Loose) -> Result<Router, RouterError> {
+    pub fn build(self, loose: LenientSearch) -> Result<Router, RouterError> {
         let loose = match loose {
-            Loose::Yes => Some(self.loose()?),
-            Loose::No => None,
+            LenientSearch::Yes => Some(self.loose()?),
+            LenientSearch::No => None,
         };
         Ok(Router { strict: Table::new(self.trie, &|_| 1)?, loose })
     }
 
-    fn loose(&self) -> Result<LooseTable, RouterError> {
+    fn loose(&self) -> Result<LenientTable, RouterError> {
         let mut trie = Trie::new(Case::Ignored);
         let mut members: Vec<Vec<u32>> = Vec::new();
         for (segments, id) in self.segments.iter().zip(0..) {
@@ -70,7 +70,7 @@ impl RouterBuilder {
             }
         }
         let count = |group: u32| members.get(group as usize).map_or(0, |ids| ids.len() as u64);
-        Ok(LooseTable { table: Table::new(trie, &count)?, members })
+        Ok(LenientTable { table: Table::new(trie, &count)?, members })
     }
 }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::key::Key;
-use super::literals::Words;
+use super::literals::Literals;
 use super::trie::NONE;
 
 /// Where each text leads from each place.
@@ -31,7 +31,7 @@ impl Edges {
 
     /// Where a text leads from a place, or `NONE`. The texts are those of `words`.
     #[inline(always)]
-    pub(super) fn find(&self, from: u32, text: &[u8], words: &Words) -> u32 {
+    pub(super) fn find(&self, from: u32, text: &[u8], words: &Literals) -> u32 {
         let Some(key) = words.key(text) else { return NONE };
         let mask = self.slots.len() - 1;
         let mut at = key.at(from) & mask;
@@ -46,7 +46,7 @@ impl Edges {
     }
 
     /// Lets a text lead on from a place, from which it leads nowhere yet.
-    pub(super) fn insert(&mut self, from: u32, word: u32, to: u32, words: &Words) {
+    pub(super) fn insert(&mut self, from: u32, word: u32, to: u32, words: &Literals) {
         let key = Key::of(words.get(word), words.case());
         self.put(Edge { key, from, word, to });
         self.count += 1;

@@ -7,7 +7,7 @@ use super::trie::{NONE, number};
 use crate::template::Case;
 
 /// Texts and their numbers, from 0.
-pub(super) struct Words {
+pub(super) struct Literals {
     case: Case,
     text: Vec<u8>,
     /// Where each text ends, in `text`; it begins where the one before ends.
@@ -25,7 +25,7 @@ struct Slot {
 
 const EMPTY: Slot = Slot { key: Key::NONE, word: NONE };
 
-impl Words {
+impl Literals {
     pub(super) fn new(case: Case) -> Self {
         Self { case, text: Vec::new(), ends: Vec::new(), longest: 0, slots: vec![EMPTY; 16] }
     }
@@ -98,7 +98,7 @@ impl Words {
     }
 }
 
-impl fmt::Debug for Words {
+impl fmt::Debug for Literals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Words({})", self.ends.len())
     }

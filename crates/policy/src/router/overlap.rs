@@ -5,7 +5,7 @@ use super::{COMPARISONS_MAX, RouterError};
 use crate::template::{Case, Pattern, Segment};
 
 /// Compares one template with those of a trie.
-pub(super) struct Meeting<'a> {
+pub(super) struct OverlapSearch<'a> {
     pub(super) trie: &'a Trie,
     /// Comparisons so far; the caller keeps the count.
     pub(super) comparisons: &'a mut u64,
@@ -13,7 +13,7 @@ pub(super) struct Meeting<'a> {
     pub(super) may_stand: &'a mut dyn FnMut(u32) -> bool,
 }
 
-impl Meeting<'_> {
+impl OverlapSearch<'_> {
     /// Refuses a template that is ambiguous with one of the trie.
     ///
     /// The rule decides by the first segment that differs, unless both have text and parameters there, and the same

@@ -8,7 +8,7 @@ use crate::template::Case;
 /// A path that begins with it has its first segments taken, and is searched from `place` on. Any other path is searched from
 /// the root, as if there were none.
 #[derive(Debug)]
-pub(super) struct Stem {
+pub(super) struct CommonPrefix {
     /// Begins and ends with a slash.
     pub(super) text: Vec<u8>,
     /// The node behind it.
@@ -17,7 +17,7 @@ pub(super) struct Stem {
     pub(super) segments: usize,
 }
 
-impl Stem {
+impl CommonPrefix {
     pub(super) fn of(trie: &Trie) -> Self {
         let mut stem = Self { text: vec![b'/'], place: 0, segments: 0 };
         // Where case is ignored, a path is written in many ways.

@@ -1,8 +1,8 @@
 //! The search: down the nearest branch first, back when it does not fit. Not the table it goes through.
 
-use super::prefix::Stem;
+use super::prefix::CommonPrefix;
 use super::segments::Segments;
-use super::table::{Between, Form, Node, Table};
+use super::table::{Form, MiddleText, Node, Table};
 use super::trie::NONE;
 use crate::template::{between, whole};
 use tollgate_http::path::SEGMENTS_MAX;
@@ -25,7 +25,7 @@ impl Table {
     /// Calls `accept` with the templates that match, nearest first, until it returns something.
     #[inline]
     pub(super) fn search<R>(&self, path: &str, accept: &mut impl FnMut(u32) -> Option<R>) -> Option<R> {
-        let Stem { text, place, segments: taken } = &self.stem;
+        let CommonPrefix { text, place, segments: taken } = &self.stem;
         let (place, taken, from) = if path.as_bytes().starts_with(text) {
             (*place, *taken, text.len())
         } else if path.starts_with('/') {
@@ -122,7 +122,7 @@ impl Table {
     }
 
     /// The patterns of a form whose texts before and after are those of the segment.
-    fn bucket(&self, form: &Form, text: &[u8]) -> &[Between] {
+    fn bucket(&self, form: &Form, text: &[u8]) -> &[MiddleText] {
         let found = || {
             let end = text.len().checked_sub(form.suffix).filter(|end| *end > form.prefix)?;
             let mut place = form.place;
@@ -139,7 +139,7 @@ impl Table {
     }
 
     /// Whether a segment whose ends match a pattern matches it between them.
-    fn fits(&self, form: &Form, pattern: &Between, text: &[u8]) -> bool {
+    fn fits(&self, form: &Form, pattern: &MiddleText, text: &[u8]) -> bool {
         let end = text.len().saturating_sub(form.suffix);
         whole(text, end) && between(&pattern.middles, text, form.prefix..end, self.words.case())
     }

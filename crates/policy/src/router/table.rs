@@ -3,8 +3,8 @@
 use core::cmp::Reverse;
 
 use super::children::Edges;
-use super::literals::Words;
-use super::prefix::Stem;
+use super::literals::Literals;
+use super::prefix::CommonPrefix;
 use super::trie::{Branch, Follower, NONE, Trie, number};
 use super::{RouterError, STEPS_MAX};
 use crate::template::Pattern;
@@ -12,14 +12,14 @@ use crate::template::Pattern;
 /// A trie that grows no more.
 #[derive(Debug)]
 pub(super) struct Table {
-    pub(super) words: Words,
+    pub(super) words: Literals,
     pub(super) edges: Edges,
     pub(super) nodes: Vec<Node>,
     pub(super) forms: Vec<Form>,
     /// The patterns of each place that is no node, as a range of `patterns`. Places count on where nodes end.
     pub(super) buckets: Vec<(u32, u32)>,
-    pub(super) patterns: Vec<Between>,
-    pub(super) stem: Stem,
+    pub(super) patterns: Vec<MiddleText>,
+    pub(super) stem: CommonPrefix,
     steps: u64,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Form {
 
 /// What is left of a pattern when its ends match.
 #[derive(Debug)]
-pub(super) struct Between {
+pub(super) struct MiddleText {
     pub(super) middles: Box<[Box<str>]>,
     pub(super) child: u32,
 }
@@ -85,7 +85,7 @@ impl Table {
         if steps > STEPS_MAX {
             return Err(RouterError::TooTangled);
         }
-        let stem = Stem::of(&trie);
+        let stem = CommonPrefix::of(&trie);
         let Trie { words, edges, nodes: branches, .. } = trie;
         let base = number(branches.len());
         let (nodes, forms) = (Vec::with_capacity(branches.len()), Vec::new());
@@ -133,7 +133,7 @@ impl Table {
             let bucket = &mut self.buckets[(place - base) as usize];
             // Those of one bucket come one after the other, since they are sorted.
             *bucket = if bucket.0 == bucket.1 { (end, end + 1) } else { (bucket.0, end + 1) };
-            self.patterns.push(Between { middles, child: follower.child });
+            self.patterns.push(MiddleText { middles, child: follower.child });
         }
     }
 

@@ -5,23 +5,23 @@ mod limits;
 mod table;
 
 use super::search::STEPS;
-use super::{Added, Loose, Router, RouterBuilder, RouterError};
+use super::{AddedTemplate, LenientSearch, Router, RouterBuilder, RouterError};
 use crate::template::{Tail, Template};
 
 fn template(text: &str) -> Template {
     Template::parse(text, Tail::Allowed).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn add(builder: &mut RouterBuilder, text: &str) -> Result<Added, RouterError> {
+fn add(builder: &mut RouterBuilder, text: &str) -> Result<AddedTemplate, RouterError> {
     builder.add(&template(text))
 }
 
 pub(super) fn router(texts: &[&str]) -> Router {
     let mut builder = RouterBuilder::new();
     for (i, text) in (0..).zip(texts) {
-        assert_eq!(add(&mut builder, text), Ok(Added::New(i)), "{text}");
+        assert_eq!(add(&mut builder, text), Ok(AddedTemplate::New(i)), "{text}");
     }
-    builder.build(Loose::Yes).unwrap()
+    builder.build(LenientSearch::Yes).unwrap()
 }
 
 /// All ids, in the order in which they are offered; never in more steps than the router promises.

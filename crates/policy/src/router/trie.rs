@@ -1,7 +1,7 @@
 //! The templates as a tree of segments, while they are added. Not the search, which has a flatter form.
 
 use super::children::Edges;
-use super::literals::Words;
+use super::literals::Literals;
 use super::{PATTERNS_MAX, RouterError, TEMPLATES_MAX};
 use crate::template::{Case, Pattern, Segment};
 
@@ -11,7 +11,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Templates, each of which ends at a node of its own; a tail ends at the node before it.
 #[derive(Debug)]
 pub(super) struct Trie {
-    pub(super) words: Words,
+    pub(super) words: Literals,
     pub(super) edges: Edges,
     /// The root is the first. Every node comes after its parent.
     pub(super) nodes: Vec<Branch>,
@@ -53,7 +53,7 @@ const LEAF: Branch = Branch { here: NONE, tail: NONE, parameter: NONE, patterns:
 
 impl Trie {
     pub(super) fn new(case: Case) -> Self {
-        let (words, edges) = (Words::new(case), Edges::new());
+        let (words, edges) = (Literals::new(case), Edges::new());
         Self { words, edges, nodes: vec![LEAF], siblings: Vec::new(), count: 0 }
     }
 

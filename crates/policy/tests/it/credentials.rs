@@ -1,8 +1,8 @@
 //! Bearer and Basic credentials as keys: a client is the same one whatever it can change, and lint says where it is not.
 
-use tollgate_policy::consumers::{Limits, Loader};
+use tollgate_policy::consumers::{Loader, LoaderLimits};
 use tollgate_policy::lint::advise;
-use tollgate_policy::{BadRequest, Directory, Policy};
+use tollgate_policy::{BadRequest, ConsumerIndex, Policy};
 
 use crate::support::{asked, files, keys, openapi, policy, shown};
 
@@ -120,13 +120,13 @@ fn a_consumer_is_known_by_the_whole_of_its_credentials() {
     let text = format!("{text}x-tollgate: {{ consumers: c.csv, jwt: {{ jwks: keys.json }} }}\n");
     let policy =
         files(&[("t.yaml", &text), ("keys.json", JWKS)]).unwrap_or_else(|refused| panic!("{refused}"));
-    let mut loader = Loader::new(Limits::default());
+    let mut loader = Loader::new(LoaderLimits::default());
     // The SHA-256 of `ada:secret`, and of `alpha`.
     loader
         .feed(b"key_sha256,consumer\n7a57c89b3477a13317bc0d38118202f9d36e9804547ccf18e753754e041e0aee,ada\n");
     loader.feed(b"8ed3f6ad685b959ead7022518e1af76cd816f8e8ec7ccdda1ed4018e8f2223f8,alf\n");
     let consumers = loader.finish().unwrap_or_else(|errors| panic!("{errors:?}"));
-    let directory = Directory::new(consumers, &policy).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let directory = ConsumerIndex::new(consumers, &policy).unwrap_or_else(|errors| panic!("{errors:?}"));
     let table = [
         ("Basic YWRhOnNlY3JldA==", "l: consumer ada"),
         ("Basic YWRhOm90aGVyMQ==", ADDRESS),
@@ -255,11 +255,11 @@ fn of_several_keys_the_one_in_the_consumers_file_counts() {
     let settings = "x-tollgate: { consumers: c.csv, api_key: ['header:X-A', 'header:X-B'] }";
     let text = openapi(&format!("{settings}\npaths: {{ /a: {{ get: {{ x-rate-limit: {limit} }} }} }}\n"));
     let policy = policy(&text);
-    let mut loader = Loader::new(Limits::default());
+    let mut loader = Loader::new(LoaderLimits::default());
     loader
         .feed(b"key_sha256,consumer\n8ed3f6ad685b959ead7022518e1af76cd816f8e8ec7ccdda1ed4018e8f2223f8,alf\n");
     let consumers = loader.finish().unwrap_or_else(|errors| panic!("{errors:?}"));
-    let directory = Directory::new(consumers, &policy).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let directory = ConsumerIndex::new(consumers, &policy).unwrap_or_else(|errors| panic!("{errors:?}"));
     let hits = |request: &str| asked(request).hits(&policy, Some(&directory)).expect("it is clear").1;
     let known = hits("GET /a X-A: alpha");
     assert!(known[0].contains("consumer alf"), "{known:?}");

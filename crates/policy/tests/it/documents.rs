@@ -1,7 +1,7 @@
 //! What documents say: the form of the product's own example, nearness, references, servers, both kinds of file.
 
-use tollgate_policy::model::{Counted, Missing, Scope, StoreFails};
-use tollgate_policy::{Nearest, Policy};
+use tollgate_policy::model::{CountScope, FailureRule, MissingKeyRule, Scope};
+use tollgate_policy::{InheritedFrom, Policy};
 
 use crate::support::{asked, files, openapi, policy};
 
@@ -35,12 +35,12 @@ fn limits(policy: &Policy) -> Vec<String> {
     let mut lines = Vec::new();
     for operation in policy.operations() {
         let nearest = match operation.nearest {
-            Nearest::Off(_) => "off".to_owned(),
-            Nearest::Operation => "operation".to_owned(),
-            Nearest::Path => "path".to_owned(),
-            Nearest::Tag => "tag".to_owned(),
-            Nearest::Root => "root".to_owned(),
-            Nearest::Nothing => "nothing".to_owned(),
+            InheritedFrom::Off(_) => "off".to_owned(),
+            InheritedFrom::Operation => "operation".to_owned(),
+            InheritedFrom::Path => "path".to_owned(),
+            InheritedFrom::Tag => "tag".to_owned(),
+            InheritedFrom::Root => "root".to_owned(),
+            InheritedFrom::Nothing => "nothing".to_owned(),
         };
         let names = operation.limits.iter().map(|id| policy.limits()[id.index()].name.as_str());
         lines.push(format!("{} ({nearest}): {}", operation.name(), names.collect::<Vec<_>>().join(", ")));
@@ -271,9 +271,9 @@ paths:
     );
     let policy = policy(&text);
     let limit = &policy.limits()[0];
-    assert_eq!((limit.scope, limit.counted, limit.visible), (Scope::Leased, Counted::PerOperation, false));
-    assert_eq!(limit.when_store_fails, StoreFails::Local { share: 1, of: 4 });
-    assert_eq!((limit.key.chain.len(), limit.key.missing), (3, Missing::Reject));
+    assert_eq!((limit.scope, limit.counted, limit.visible), (Scope::Leased, CountScope::PerOperation, false));
+    assert_eq!(limit.when_store_fails, FailureRule::Local { share: 1, of: 4 });
+    assert_eq!((limit.key.chain.len(), limit.key.missing), (3, MissingKeyRule::Reject));
     assert_eq!(limit.key.chain[0].len(), 2);
     assert_eq!(limit.reviewers, ["@platform", "@security"]);
     let said: Vec<_> = policy.limits().iter().map(|limit| limit.numbers.to_string()).collect();

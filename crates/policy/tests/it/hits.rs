@@ -1,15 +1,15 @@
 //! Requests and what they are charged: identities, costs, tiers, addresses. Which operation they mean is in `matching.rs`.
 
-use tollgate_policy::consumers::{Limits, Loader};
-use tollgate_policy::{Directory, Policy};
+use tollgate_policy::consumers::{Loader, LoaderLimits};
+use tollgate_policy::{ConsumerIndex, Policy};
 
 use crate::support::{asked, files, keys, openapi, policy, shown, with};
 
-fn directory(policy: &Policy, lines: &str) -> Directory {
-    let mut loader = Loader::new(Limits::default());
+fn directory(policy: &Policy, lines: &str) -> ConsumerIndex {
+    let mut loader = Loader::new(LoaderLimits::default());
     loader.feed(lines.as_bytes());
     let consumers = loader.finish().unwrap_or_else(|errors| panic!("{errors:?}"));
-    Directory::new(consumers, policy).unwrap_or_else(|errors| panic!("{errors:?}"))
+    ConsumerIndex::new(consumers, policy).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// The SHA-256 of `alpha` and `beta`, as `sha256sum` prints them.
@@ -166,12 +166,12 @@ routes: [{ path: /a }]
 #[test]
 fn overrides_that_mean_nothing_are_pointed_at() {
     let policy = with("");
-    let mut loader = Loader::new(Limits::default());
+    let mut loader = Loader::new(LoaderLimits::default());
     let line = format!(
         "key_sha256,consumer,overrides\n{ALPHA},ada,\"x: capacity=1 | l: limit=3 | l: capacity=+5 | l capacity\"\n"
     );
     loader.feed(line.as_bytes());
-    let errors = Directory::new(loader.finish().expect("the file is right"), &policy)
+    let errors = ConsumerIndex::new(loader.finish().expect("the file is right"), &policy)
         .expect_err("the overrides are not");
     let said: Vec<_> = errors.iter().map(|error| format!("{}: {}", error.line, error.message)).collect();
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Limits that are defined once and used by name: at what cost, together with which inherited ones, and across files.
 
-use tollgate_policy::{Matched, Policy};
+use tollgate_policy::{Policy, RequestMatch};
 
 use crate::support::{asked, files, policy};
 
@@ -91,7 +91,7 @@ routes:
     let wrong = asked("GET /a X-Units: 51").lines(&policy);
     assert_eq!(wrong, ["the cost for the limit `units` must be a whole number from 1 to 50"]);
     let (matched, _) = asked("GET /b").hits(&policy, None).expect("hits");
-    let Matched::Operation(_) = matched else { panic!("{matched:?}") };
+    let RequestMatch::Operation(_) = matched else { panic!("{matched:?}") };
     let uses = policy.uses_of(matched);
     let reported = uses[0].cost.as_ref().and_then(|cost| cost.reported_in());
     assert_eq!(reported.map(|(name, max)| (name.as_str().to_owned(), max)), Some(("x-cost".to_owned(), 9)));
@@ -188,5 +188,5 @@ routes:
 ",
     );
     assert_eq!(charged(&policy, &["GET /a", "GET /b"]), ["GET /a: ", "GET /b: b x1"]);
-    assert!(matches!(policy.operations()[0].nearest, tollgate_policy::Nearest::Off(_)));
+    assert!(matches!(policy.operations()[0].nearest, tollgate_policy::InheritedFrom::Off(_)));
 }

@@ -1,7 +1,7 @@
 //! Tiers and organisations from several sources, the first that knows one: a company is the same one however it shows who it is.
 
-use tollgate_policy::consumers::{Limits, Loader};
-use tollgate_policy::{Directory, Policy};
+use tollgate_policy::consumers::{Loader, LoaderLimits};
+use tollgate_policy::{ConsumerIndex, Policy};
 
 use crate::support::{asked, files};
 
@@ -48,11 +48,11 @@ routes: [{{ path: /a }}]
     files(&[("t.yaml", &text), ("keys.json", JWKS)]).unwrap_or_else(|refused| panic!("{refused}"))
 }
 
-fn directory(policy: &Policy) -> Directory {
-    let mut loader = Loader::new(Limits::default());
+fn directory(policy: &Policy) -> ConsumerIndex {
+    let mut loader = Loader::new(LoaderLimits::default());
     loader.feed(CONSUMERS.as_bytes());
     let consumers = loader.finish().unwrap_or_else(|errors| panic!("{errors:?}"));
-    Directory::new(consumers, policy).unwrap_or_else(|errors| panic!("{errors:?}"))
+    ConsumerIndex::new(consumers, policy).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 fn charged(policy: &Policy, headers: &str) -> String {

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use tollgate_policy::{BadRequest, Directory, Hits, Matched, Policy, Refused, Request, Scratch, key};
+use tollgate_policy::{
+    BadRequest, ConsumerIndex, Hits, Policy, RejectedPolicy, Request, RequestMatch, Scratch, key,
+};
 
 /// A document with nothing but an `openapi` line and these paths.
 pub(crate) fn openapi(paths: &str) -> String {
@@ -17,7 +19,7 @@ pub(crate) fn policy(text: &str) -> Policy {
 }
 
 /// The policy of several files; the first is the document.
-pub(crate) fn files(files: &[(&str, &str)]) -> Result<Policy, Refused> {
+pub(crate) fn files(files: &[(&str, &str)]) -> Result<Policy, RejectedPolicy> {
     let map: HashMap<_, _> = files.iter().copied().collect();
     let first = files.first().map_or("", |(name, _)| name);
     let mut read =
@@ -55,8 +57,8 @@ impl Asked {
     pub(crate) fn hits(
         &self,
         policy: &Policy,
-        directory: Option<&Directory>,
-    ) -> Result<(Matched, Vec<String>), BadRequest> {
+        directory: Option<&ConsumerIndex>,
+    ) -> Result<(RequestMatch, Vec<String>), BadRequest> {
         let request = Request {
             method: &self.method,
             target: &self.target,
@@ -89,8 +91,8 @@ impl Asked {
     pub(crate) fn operation(&self, policy: &Policy) -> String {
         match self.hits(policy, None) {
             Err(bad) => format!("400 {bad}"),
-            Ok((Matched::Operation(id), _)) => policy.operations()[id.index()].name(),
-            Ok((Matched::Loosely(id), _)) => format!("about {}", policy.operations()[id.index()].name()),
+            Ok((RequestMatch::Operation(id), _)) => policy.operations()[id.index()].name(),
+            Ok((RequestMatch::Loosely(id), _)) => format!("about {}", policy.operations()[id.index()].name()),
             Ok((other, _)) => format!("{other:?}"),
         }
     }

@@ -3,7 +3,7 @@
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
 
 use super::TOGETHER_MAX;
-use crate::{Ask, Call, Hit, Naming};
+use crate::{Call, Command, Hit, Naming};
 
 fn bucket(burst: u64) -> Limit {
     Limit::token_bucket(burst, 1, Micros::SECOND).unwrap()
@@ -12,7 +12,7 @@ fn bucket(burst: u64) -> Limit {
 /// A charge of one limit, on a key of its own for each limit.
 fn charge(limit: &Limit) -> Call {
     let name = Naming::new([1; 16]).name(&limit.to_string(), b"ada");
-    Ask::Charge(&[Hit { limit, name: &name, cost: 1, mode: Mode::Enforced }]).call()
+    Command::Charge(&[Hit { limit, name: &name, cost: 1, mode: Mode::Enforced }]).call()
 }
 
 #[test]
@@ -64,11 +64,11 @@ fn what_is_not_a_charge_of_one_limit_goes_alone() {
     let names = ["a", "b"].map(|limit| naming.name(limit, b"ada"));
     let hits = names.each_ref().map(|name| Hit { limit: &limit, name, cost: 1, mode: Mode::Enforced });
     let asks = [
-        Ask::Charge(&hits),
-        Ask::Peek(&hits),
-        Ask::UpTo(hits[0]),
-        Ask::Settle(hits[0]),
-        Ask::Reset(&names[0]),
+        Command::Charge(&hits),
+        Command::Peek(&hits),
+        Command::UpTo(hits[0]),
+        Command::Settle(hits[0]),
+        Command::Reset(&names[0]),
     ];
     for ask in asks {
         assert!(Call::together(&[ask.call(), ask.call()]).is_none(), "{ask:?}");

@@ -39,10 +39,12 @@ async fn speaking(line: &'static [u8]) -> SocketAddr {
 }
 
 async fn tried(addresses: &[SocketAddr]) -> Result<(), Cause> {
-    let tried =
-        timeout(LIMIT, connector(LIMIT).first_of(addresses, &Fresh::default(), Instant::now() + LIMIT))
-            .await
-            .expect("in time");
+    let tried = timeout(
+        LIMIT,
+        connector(LIMIT).first_of(addresses, &LoadedSecrets::default(), Instant::now() + LIMIT),
+    )
+    .await
+    .expect("in time");
     tried.map(drop).map_err(|failed| failed.cause)
 }
 
@@ -62,7 +64,7 @@ fn an_address_where_nobody_answers_does_not_hide_the_next_one() {
         let good = speaking(GOOD).await;
         assert_eq!(tried(&[full, good]).await, Ok(()));
         let failed = connector(short)
-            .first_of(&[full], &Fresh::default(), Instant::now() + short)
+            .first_of(&[full], &LoadedSecrets::default(), Instant::now() + short)
             .await
             .map(drop)
             .unwrap_err();
@@ -141,7 +143,7 @@ fn while_a_look_up_hangs_no_other_is_begun_and_what_it_finds_in_the_end_is_used(
 
 async fn told(line: &'static [u8]) -> (Cause, String) {
     let failed = connector(LIMIT)
-        .first_of(&[speaking(line).await], &Fresh::default(), Instant::now() + LIMIT)
+        .first_of(&[speaking(line).await], &LoadedSecrets::default(), Instant::now() + LIMIT)
         .await
         .map(drop)
         .unwrap_err();

@@ -11,21 +11,21 @@ use tokio::sync::Semaphore;
 use super::*;
 use crate::Value;
 use crate::resp::Frame;
-use crate::send_queue::{Ended, Waiting};
+use crate::send_queue::{CallOutcome, PendingCall};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script {
     text: "return 1".into(),
     digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db".into(),
 });
 
-fn send<'a>(pipe: &'a Pipe, permits: &Arc<Semaphore>) -> Waiting<'a> {
+fn send<'a>(pipe: &'a SendQueue, permits: &Arc<Semaphore>) -> PendingCall<'a> {
     let call = Call {
         script: &SCRIPT,
         names: SmallVec::new(),
         arguments: SmallVec::new(),
         writes: crate::Writes::Always,
     };
-    pipe.send(&call, Form::Together, Arc::clone(permits).try_acquire_owned().unwrap()).unwrap()
+    pipe.send(&call, ScriptForm::Together, Arc::clone(permits).try_acquire_owned().unwrap()).unwrap()
 }
 
 fn run<R>(test: impl Future<Output = R>) -> R {
@@ -33,8 +33,8 @@ fn run<R>(test: impl Future<Output = R>) -> R {
 }
 
 /// A driver that asks for no word of its own.
-fn patience(stall: Duration) -> Patience {
-    Patience { stall, ping_after: Duration::from_secs(60) }
+fn patience(stall: Duration) -> SilenceBounds {
+    SilenceBounds { stall, ping_after: Duration::from_secs(60) }
 }
 
 /// A connection that takes so many bytes, breaks, and never says anything.
@@ -67,13 +67,13 @@ fn a_call_that_was_not_written_to_its_last_byte_was_not_sent() {
     run(async {
         let length = 4 + 13 + 47 + 7;
         for room in 0..2 * length {
-            let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+            let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
             let [mut first, mut second] = [(); 2].map(|()| send(&pipe, &permits));
             let stream = Stream::new(Narrow(room));
             let failed = Driver::new(Arc::clone(&pipe), stream, patience(Duration::from_secs(9))).await;
             assert_eq!(failed.cause, Cause::Closed);
             for (waiting, end) in [(&mut first, length), (&mut second, 2 * length)] {
-                let Some((Ended::Lost { sent, .. }, _)) = waiting.ended().await else { panic!("lost") };
+                let Some((CallOutcome::Lost { sent, .. }, _)) = waiting.ended().await else { panic!("lost") };
                 assert_eq!(sent, room >= end, "{room} bytes were taken, the call ends at {end}");
             }
             drop((first, second));
@@ -84,15 +84,18 @@ fn a_call_that_was_not_written_to_its_last_byte_was_not_sent() {
 }
 
 /// A driver that runs, and the server's end of its connection.
-fn driven(pipe: &Arc<Pipe>, stall: Duration) -> (tokio::task::JoinHandle<Failed>, DuplexStream) {
+fn driven(
+    pipe: &Arc<SendQueue>,
+    stall: Duration,
+) -> (tokio::task::JoinHandle<ConnectionFailure>, DuplexStream) {
     let (ours, theirs) = duplex(1 << 16);
     (tokio::spawn(Driver::new(Arc::clone(pipe), Stream::new(ours), patience(stall))), theirs)
 }
 
-async fn said(waiting: &mut Waiting<'_>) -> Frame {
+async fn said(waiting: &mut PendingCall<'_>) -> Frame {
     match waiting.ended().await {
-        Some((Ended::Said(frame), _)) => frame,
-        Some((Ended::Echoed(line), _)) => Frame::Error(line),
+        Some((CallOutcome::Said(frame), _)) => frame,
+        Some((CallOutcome::Echoed(line), _)) => Frame::Error(line),
         other => panic!("an answer, and not {other:?}"),
     }
 }
@@ -100,7 +103,7 @@ async fn said(waiting: &mut Waiting<'_>) -> Frame {
 #[test]
 fn answers_go_to_their_callers_in_order_although_one_has_gone() {
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(100)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(100)));
         let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
         let mut calls: Vec<_> = (0..100).map(|_| send(&pipe, &permits)).collect();
         assert!(server.read(&mut [0; 1 << 16]).await.unwrap() > 0);
@@ -119,7 +122,7 @@ fn answers_go_to_their_callers_in_order_although_one_has_gone() {
 #[test]
 fn a_server_that_owes_an_answer_and_is_silent_is_left_and_one_that_owes_none_is_not() {
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
         let stall = Duration::from_millis(20);
         let (driver, mut server) = driven(&pipe, stall);
         let mut call = send(&pipe, &permits);
@@ -132,14 +135,17 @@ fn a_server_that_owes_an_answer_and_is_silent_is_left_and_one_that_owes_none_is_
         let start = Instant::now();
         assert_eq!(driver.await.unwrap().cause, Cause::Stalled);
         assert!(start.elapsed() >= stall);
-        assert!(matches!(call.ended().await, Some((Ended::Lost { cause: Cause::Stalled, sent: true }, _))));
+        assert!(matches!(
+            call.ended().await,
+            Some((CallOutcome::Lost { cause: Cause::Stalled, sent: true }, _))
+        ));
     });
 }
 
 #[test]
 fn a_connection_that_is_left_still_hears_what_it_is_owed() {
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
         let (driver, mut server) = driven(&pipe, Duration::from_secs(9));
         let mut call = send(&pipe, &permits);
         assert!(server.read(&mut [0; 4096]).await.unwrap() > 0);
@@ -153,9 +159,9 @@ fn a_connection_that_is_left_still_hears_what_it_is_owed() {
 #[test]
 fn a_connection_that_is_idle_is_asked_for_a_word_and_one_that_says_none_is_given_up() {
     run(async {
-        let (pipe, idle) = (Arc::new(Pipe::new()), Duration::from_millis(5));
+        let (pipe, idle) = (Arc::new(SendQueue::new()), Duration::from_millis(5));
         let (ours, mut theirs) = duplex(1024);
-        let patience = Patience { stall: Duration::from_millis(50), ping_after: idle };
+        let patience = SilenceBounds { stall: Duration::from_millis(50), ping_after: idle };
         let driver = tokio::spawn(Driver::new(Arc::clone(&pipe), Stream::new(ours), patience));
         let ping = resp::command(&["PING"]);
         let mut heard = vec![0; ping.len()];
@@ -176,9 +182,9 @@ fn a_connection_that_is_idle_is_asked_for_a_word_and_one_that_says_none_is_given
 #[test]
 fn an_idle_connection_that_the_server_does_not_serve_any_more_is_given_up_with_its_words() {
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
         let (ours, mut theirs) = duplex(1024);
-        let patience = Patience { stall: Duration::from_secs(9), ping_after: Duration::from_millis(5) };
+        let patience = SilenceBounds { stall: Duration::from_secs(9), ping_after: Duration::from_millis(5) };
         let driver = tokio::spawn(Driver::new(Arc::clone(&pipe), Stream::new(ours), patience));
         let mut heard = vec![0; resp::command(&["PING"]).len()];
         theirs.read_exact(&mut heard).await.unwrap();
@@ -189,7 +195,7 @@ fn an_idle_connection_that_the_server_does_not_serve_any_more_is_given_up_with_i
             (failed.cause, &*failed.message),
             (Cause::Loading, "LOADING Redis is loading the dataset in memory")
         );
-        let Some((Ended::Lost { cause: Cause::Loading, .. }, _)) = waiting.ended().await else {
+        let Some((CallOutcome::Lost { cause: Cause::Loading, .. }, _)) = waiting.ended().await else {
             panic!("lost")
         };
     });

@@ -2,7 +2,7 @@
 
 use tollgate_algorithms::{Limit, Micros, Mode, Receipt, Window};
 
-use crate::{Ask, Call, Hit, KeyName, Name, Naming, StateKind};
+use crate::{Call, Command, Hit, KeyName, Name, Naming, StateKind};
 
 fn names() -> [Name; 5] {
     ["a", "b", "c", "d", "e"].map(|limit| Naming::new([1; 16]).name(limit, b"ada"))
@@ -36,13 +36,13 @@ fn a_cost_is_sent_as_the_smallest_that_is_answered_alike() {
         [(0, 0, 0, 0), (5, 5, 5, 5), (6, 6, 5, 6), (11, 6, 5, 10), (1 << 53, 6, 5, 10), (u64::MAX, 6, 5, 10)]
     {
         let hit = hit(&limit, &name, cost, Mode::Enforced);
-        assert_eq!(cost_of(&Ask::Charge(&[hit]).call()), charge);
-        assert_eq!(cost_of(&Ask::UpTo(hit).call()), up_to);
-        assert_eq!(cost_of(&Ask::Settle(hit).call()), settle);
+        assert_eq!(cost_of(&Command::Charge(&[hit]).call()), charge);
+        assert_eq!(cost_of(&Command::UpTo(hit).call()), up_to);
+        assert_eq!(cost_of(&Command::Settle(hit).call()), settle);
     }
     let hit = hit(&none, &name, u64::MAX, Mode::Enforced);
-    assert_eq!(cost_of(&Ask::UpTo(hit).call()), 1, "more than nothing is asked, and refused");
-    assert_eq!(Ask::Charge(&[hit]).call().arguments[0][22..], [0, 15, 255, 255, 255, 255, 255, 255][1..]);
+    assert_eq!(cost_of(&Command::UpTo(hit).call()), 1, "more than nothing is asked, and refused");
+    assert_eq!(Command::Charge(&[hit]).call().arguments[0][22..], [0, 15, 255, 255, 255, 255, 255, 255][1..]);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn costs_on_one_key_add_up_without_going_round() {
         hit(&limit, &names[0], 2, Mode::Enforced),
         hit(&limit, &names[1], 2, Mode::Enforced),
     ];
-    let call = Ask::Charge(&hits).call();
+    let call = Command::Charge(&hits).call();
     assert_eq!((call.names.as_slice(), cost_of(&call)), (&debts(&names)[..2], 6));
     assert_eq!((call.arguments.len(), call.arguments[0].len()), (1, 58), "two limits in one argument");
 }
@@ -63,7 +63,7 @@ fn each_name_is_sent_once_in_the_order_of_the_first_hit() {
     let (limit, names) = (bucket(), names());
     let places = [3, 1, 3, 0, 1, 4, 2];
     let hits = places.map(|place: usize| hit(&limit, &names[place], 1, Mode::Enforced));
-    for ask in [Ask::Charge(&hits), Ask::Peek(&hits)] {
+    for ask in [Command::Charge(&hits), Command::Peek(&hits)] {
         let call = ask.call();
         assert_eq!(call.names.as_slice(), [3, 1, 0, 4, 2].map(|place: usize| debts(&names)[place]));
         assert_eq!(call.arguments.len(), 5, "more than a few keys have an argument each");
@@ -74,12 +74,17 @@ fn each_name_is_sent_once_in_the_order_of_the_first_hit() {
 fn what_has_no_limit_is_not_sent() {
     let (limit, names) = (bucket(), names());
     let free = hit(&Limit::Unlimited, &names[0], 7, Mode::Enforced);
-    for ask in [Ask::Charge(&[free]), Ask::Charge(&[free, free]), Ask::Peek(&[free]), Ask::UpTo(free)] {
+    for ask in [
+        Command::Charge(&[free]),
+        Command::Charge(&[free, free]),
+        Command::Peek(&[free]),
+        Command::UpTo(free),
+    ] {
         let call = ask.call();
         assert!(call.names.is_empty() && call.arguments.is_empty(), "{ask:?}");
     }
     let both = [free, hit(&limit, &names[1], 1, Mode::Enforced)];
-    assert_eq!(Ask::Charge(&both).call().names.as_slice(), [debts(&names)[1]]);
+    assert_eq!(Command::Charge(&both).call().names.as_slice(), [debts(&names)[1]]);
 }
 
 #[test]
@@ -89,18 +94,18 @@ fn what_may_write_says_so() {
     let other = Limit::fixed_window(5, Window::Every(Micros::SECOND)).unwrap();
     let receipts = [limit, other].map(|limit| Receipt { at: Micros::new(1), cost: 1, limit });
     let rows = [
-        (Ask::Charge(&[one]), true),
-        (Ask::Charge(&[one, one]), true),
-        (Ask::Charge(&[free]), false),
-        (Ask::Charge(&[free, hit(&limit, &names[1], 0, Mode::Enforced)]), false),
-        (Ask::Charge(&[free, hit(&limit, &names[1], 1, Mode::Enforced)]), true),
-        (Ask::Peek(&[one]), false),
-        (Ask::UpTo(one), true),
-        (Ask::Settle(one), true),
-        (Ask::Refund(one, &receipts[0], 1), true),
+        (Command::Charge(&[one]), true),
+        (Command::Charge(&[one, one]), true),
+        (Command::Charge(&[free]), false),
+        (Command::Charge(&[free, hit(&limit, &names[1], 0, Mode::Enforced)]), false),
+        (Command::Charge(&[free, hit(&limit, &names[1], 1, Mode::Enforced)]), true),
+        (Command::Peek(&[one]), false),
+        (Command::UpTo(one), true),
+        (Command::Settle(one), true),
+        (Command::Refund(one, &receipts[0], 1), true),
         // Void: the key is only looked at.
-        (Ask::Refund(one, &receipts[1], 1), false),
-        (Ask::Reset(&names[0]), true),
+        (Command::Refund(one, &receipts[1], 1), false),
+        (Command::Reset(&names[0]), true),
     ];
     for (ask, writes) in rows {
         assert_eq!(ask.call().writes.may_be(), writes, "{ask:?}");
@@ -111,10 +116,10 @@ fn what_may_write_says_so() {
 fn a_shadow_hit_and_each_hit_on_a_list_are_told_after_the_limit() {
     let (limit, list, names) = (bucket(), log(), names());
     let shadow = [hit(&limit, &names[0], 2, Mode::Enforced), hit(&limit, &names[0], 9, Mode::Shadow)];
-    let argument = Ask::Charge(&shadow).call().arguments[0].clone();
+    let argument = Command::Charge(&shadow).call().arguments[0].clone();
     assert_eq!(argument[29..], [1, 0, 0, 0, 0, 0, 0, 6]);
     let twice = [1, 3].map(|cost| hit(&list, &names[0], cost, Mode::Enforced));
-    let argument = Ask::Charge(&twice).call().arguments[0].clone();
+    let argument = Command::Charge(&twice).call().arguments[0].clone();
     // After the numbers comes their mark.
     assert_eq!(argument[36..], [2, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 4], "the sums up to each");
 }
@@ -124,11 +129,11 @@ fn a_call_is_about_the_key_of_its_limits_kind_and_a_reset_about_all_kinds() {
     let name = names()[0];
     let window = Limit::fixed_window(5, Window::Every(Micros::HOUR)).unwrap();
     let gcra = Limit::gcra(5, 1, Micros::HOUR).unwrap();
-    let key = |limit| Ask::Charge(&[hit(limit, &name, 1, Mode::Enforced)]).call().names;
+    let key = |limit| Command::Charge(&[hit(limit, &name, 1, Mode::Enforced)]).call().names;
     let bucket = bucket();
     assert_eq!(key(&bucket), key(&gcra), "buckets and GCRA share their states");
     assert_eq!(key(&window).as_slice(), [name.of(StateKind::FixedWindow)]);
     assert_eq!(key(&log()).as_slice(), [name.of(StateKind::Log)]);
-    let keys = Ask::Reset(&name).call().names;
+    let keys = Command::Reset(&name).call().names;
     assert_eq!(keys.as_slice(), StateKind::ALL.map(|kind| name.of(kind)));
 }

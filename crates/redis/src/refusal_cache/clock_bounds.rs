@@ -8,7 +8,7 @@ use tollgate_algorithms::Micros;
 
 /// When the server decided.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct When {
+pub(crate) struct ClockBounds {
     /// By our clock, not before this one, and not after that one.
     pub(crate) asked: Instant,
     pub(crate) answered: Instant,
@@ -25,7 +25,7 @@ pub(super) enum Order {
     Later,
 }
 
-impl When {
+impl ClockBounds {
     /// How this decision stands to that one. What was asked when the other had been answered is later, whatever the server's clock
     /// says (it may have been set back). Only where both were on their way at once, as answers that overtake each other are, its
     /// clock has to tell.

@@ -8,21 +8,21 @@ use tokio::time::Instant;
 use tollgate_algorithms::{Decision, Limit, Micros, State, decide, peek};
 
 use super::REMEMBERED_MAX;
-use super::clock_bounds::{Order, When};
-use super::turns::Asking;
+use super::clock_bounds::{ClockBounds, Order};
+use super::turns::InFlightQuery;
 use crate::Hit;
 use crate::encode::is_list;
-use crate::reply::reported_state::Stands;
+use crate::reply::reported_state::ReportedState;
 
 /// What an answer says of a key.
 #[derive(Debug)]
-pub(crate) struct Learned {
+pub(crate) struct ObservedKey {
     /// Something was charged to it.
     pub(crate) charged: bool,
     /// The same hit would be granted again.
     pub(crate) room: bool,
     /// How it stands then.
-    pub(crate) stands: Stands,
+    pub(crate) stands: ReportedState,
 }
 
 /// How a key stood that refused a hit lately.
@@ -30,24 +30,24 @@ pub(crate) struct Learned {
 /// Of most algorithms that is all there is to know: any hit can be judged by it, whatever its numbers and its cost. Of a list it is
 /// what matters for one limit and one cost.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct CachedRefusal {
     /// Who was told.
     limit: Limit,
     cost: u64,
     /// If it is not told, all that is known is that there was no room for that one: then somebody has to ask, but not everybody.
-    stands: Stands,
+    stands: ReportedState,
     /// It says nothing of hits under other numbers than these: something may have been charged under these since, which can only
     /// take from who has the same, but may give room to others (a debt is drained by the numbers of whoever is charged).
     only: bool,
-    pub(super) when: When,
+    pub(super) when: ClockBounds,
     /// When it last refused somebody.
     refused: Instant,
     /// Somebody asks whether it still holds.
-    pub(super) asking: Option<Arc<Asking>>,
+    pub(super) asking: Option<Arc<InFlightQuery>>,
 }
 
-impl Entry {
-    pub(super) fn new(hit: &Hit<'_>, stands: Stands, when: When) -> Self {
+impl CachedRefusal {
+    pub(super) fn new(hit: &Hit<'_>, stands: ReportedState, when: ClockBounds) -> Self {
         let (limit, cost, refused) = (*hit.limit, hit.cost, when.answered);
         Self { limit, cost, stands, only: is_list(hit.limit), when, refused, asking: None }
     }
@@ -105,9 +105,9 @@ impl Entry {
     )]
     const fn state(&self) -> Option<Option<&State>> {
         match &self.stands {
-            Stands::Untold => None,
-            Stands::Absent => Some(None),
-            Stands::State(state) => Some(Some(state)),
+            ReportedState::Untold => None,
+            ReportedState::Absent => Some(None),
+            ReportedState::State(state) => Some(Some(state)),
         }
     }
 
@@ -122,7 +122,7 @@ impl Entry {
         if self.limit == *limit {
             self.only = true;
         } else if self.only || discriminant(&self.limit) != discriminant(limit) {
-            self.stands = Stands::Untold;
+            self.stands = ReportedState::Untold;
         } else {
             (self.limit, self.only) = (*limit, true);
         }
@@ -130,8 +130,8 @@ impl Entry {
 
     /// Puts in its place what the answer to a hit says that [can be judged](Self::is_for) by it. Whether there is still something
     /// to keep.
-    pub(super) fn learn(&mut self, hit: &Hit<'_>, learned: Learned, when: &When) -> bool {
-        let Learned { charged, room, stands } = learned;
+    pub(super) fn learn(&mut self, hit: &Hit<'_>, learned: ObservedKey, when: &ClockBounds) -> bool {
+        let ObservedKey { charged, room, stands } = learned;
         match when.order(&self.when) {
             Order::Earlier => return true,
             Order::Same if stands == self.stands => return true,
@@ -141,12 +141,12 @@ impl Entry {
             }
             Order::Later => {}
         }
-        if stands == Stands::Untold {
+        if stands == ReportedState::Untold {
             if room {
                 return false;
             }
             // Nothing has changed: what is known holds.
-            if !charged && self.stands != Stands::Untold {
+            if !charged && self.stands != ReportedState::Untold {
                 return true;
             }
         }
@@ -161,12 +161,12 @@ impl Entry {
     }
 
     /// The same of an answer that was decided at the same instant, nobody knows in which order.
-    fn learn_at_once(&mut self, hit: &Hit<'_>, room: bool, stands: Stands) {
+    fn learn_at_once(&mut self, hit: &Hit<'_>, room: bool, stands: ReportedState) {
         let is_same = self.limit == *hit.limit;
         // To hits under the same numbers both hold; nobody else can go by either.
         if !is_same {
-            self.stands = Stands::Untold;
-        } else if !room && stands != Stands::Untold {
+            self.stands = ReportedState::Untold;
+        } else if !room && stands != ReportedState::Untold {
             self.stands = stands;
         }
         if !room {

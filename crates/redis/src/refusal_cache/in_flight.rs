@@ -3,21 +3,21 @@
 use tokio::time::Instant;
 use tollgate_algorithms::{Decision, Limit};
 
-use super::{Learned, Remembered, When};
-use crate::reply::reported_state::{Standing, Stands, decided_at, stands};
+use super::{ClockBounds, ObservedKey, RefusalCache};
+use crate::reply::reported_state::{ReportedState, ReportedStates, decided_at, stands};
 use crate::{Hit, Reply, StoreError, Value};
 
 /// A call that is on its way. If nobody hears what came of it, it may have charged what it asked for.
 #[derive(Debug)]
-pub(crate) struct OnItsWay<'a> {
-    remembered: &'a Remembered,
+pub(crate) struct InFlightCharge<'a> {
+    remembered: &'a RefusalCache,
     hits: &'a [Hit<'a>],
     asked: Instant,
 }
 
-impl<'a> OnItsWay<'a> {
+impl<'a> InFlightCharge<'a> {
     /// Made just before it is sent.
-    pub(crate) fn new(remembered: &'a Remembered, hits: &'a [Hit<'a>]) -> Self {
+    pub(crate) fn new(remembered: &'a RefusalCache, hits: &'a [Hit<'a>]) -> Self {
         Self { remembered, hits, asked: Instant::now() }
     }
 
@@ -34,7 +34,7 @@ impl<'a> OnItsWay<'a> {
         let (Reply::Decided { granted, decisions }, Some(server)) = (reply, decided_at(value)) else {
             return;
         };
-        let when = When { asked: self.asked, answered, server };
+        let when = ClockBounds { asked: self.asked, answered, server };
         let hits = std::mem::take(&mut self.hits);
         let has_room = |decision: &Decision, cost| {
             if *granted { decision.remaining >= cost } else { decision.is_granted() }
@@ -44,7 +44,8 @@ impl<'a> OnItsWay<'a> {
                 || self.remembered.knows(hit.name)
         };
         // Mostly there is room for the next one too, and nobody was refused lately.
-        let standing: Option<Standing> = if keys.iter().any(matters) { stands(hits, value) } else { None };
+        let standing: Option<ReportedStates> =
+            if keys.iter().any(matters) { stands(hits, value) } else { None };
         let (_, mut standing) = standing.unwrap_or_default();
         for (place, (hit, decision)) in hits.iter().zip(decisions).enumerate() {
             let charged = *granted && decision.charged > 0;
@@ -53,8 +54,9 @@ impl<'a> OnItsWay<'a> {
             }
             if keys.iter().any(|(key, _)| *key == place) {
                 let told = standing.get_mut(place);
-                let stands = told.map_or(Stands::Untold, |told| std::mem::replace(told, Stands::Untold));
-                let learned = Learned { charged, room: has_room(decision, hit.cost), stands };
+                let stands =
+                    told.map_or(ReportedState::Untold, |told| std::mem::replace(told, ReportedState::Untold));
+                let learned = ObservedKey { charged, room: has_room(decision, hit.cost), stands };
                 self.remembered.learn(hit, learned, &when);
             } else if charged {
                 self.remembered.charged(hit, &when);
@@ -63,7 +65,7 @@ impl<'a> OnItsWay<'a> {
     }
 }
 
-impl Drop for OnItsWay<'_> {
+impl Drop for InFlightCharge<'_> {
     fn drop(&mut self) {
         for hit in self.hits {
             self.remembered.may_have_charged(hit);

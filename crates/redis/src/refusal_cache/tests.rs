@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tollgate_algorithms::{Limit, Micros, Mode, Retry, State, Window, decide, peek};
 
-use super::{Learned, Next, REMEMBERED_MAX, Remembered, SETS, WAYS, When};
-use crate::reply::reported_state::Stands;
+use super::{CacheAction, ClockBounds, ObservedKey, REMEMBERED_MAX, RefusalCache, SETS, WAYS};
+use crate::reply::reported_state::ReportedState;
 use crate::{Hit, LinkError, Name, Naming};
 
 fn name(key: &str) -> Name {
@@ -22,22 +22,26 @@ fn hit<'a>(limit: &'a Limit, name: &'a Name, cost: u64) -> Hit<'a> {
 }
 
 /// Decided at the server's instant, by our clock between two.
-fn when(server: Micros, (asked, answered): (Instant, Instant)) -> When {
-    When { asked, answered, server }
+fn when(server: Micros, (asked, answered): (Instant, Instant)) -> ClockBounds {
+    ClockBounds { asked, answered, server }
 }
 
 /// A refusal, and how the key stands.
-fn refusal(state: Option<State>) -> Learned {
-    Learned { charged: false, room: false, stands: state.map_or(Stands::Absent, Stands::State) }
+fn refusal(state: Option<State>) -> ObservedKey {
+    ObservedKey {
+        charged: false,
+        room: false,
+        stands: state.map_or(ReportedState::Absent, ReportedState::State),
+    }
 }
 
 /// A grant, and how the key stands then; whether the same would be granted again.
-fn grant(state: State, room: bool) -> Learned {
-    Learned { charged: true, room, stands: Stands::State(state) }
+fn grant(state: State, room: bool) -> ObservedKey {
+    ObservedKey { charged: true, room, stands: ReportedState::State(state) }
 }
 
 /// A grant after which nobody knows how the key stands.
-const UNTOLD: Learned = Learned { charged: true, room: false, stands: Stands::Untold };
+const UNTOLD: ObservedKey = ObservedKey { charged: true, room: false, stands: ReportedState::Untold };
 
 /// How long others wait.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -69,7 +73,7 @@ fn limits() -> Vec<Limit> {
     ]
 }
 
-fn refused(remembered: &Remembered, hit: &Hit<'_>, now: Instant) -> Option<Retry> {
+fn refused(remembered: &RefusalCache, hit: &Hit<'_>, now: Instant) -> Option<Retry> {
     remembered.refused(hit, now)?.retry()
 }
 
@@ -81,7 +85,7 @@ fn what_is_refused_from_memory_would_be_refused_by_the_server() {
     let (asked, answered) = (start, start + Duration::from_millis(5));
     for limit in limits() {
         for cost in 1..=3 {
-            let (name, remembered) = (name("hot"), Remembered::new(PATIENCE));
+            let (name, remembered) = (name("hot"), RefusalCache::new(PATIENCE));
             let state = spent(&limit, decided, cost);
             let learned = refusal(Some(state.clone()));
             remembered.learn(&hit(&limit, &name, cost), learned, &when(decided, (asked, answered)));
@@ -111,7 +115,7 @@ fn what_is_refused_from_memory_would_be_refused_by_the_server() {
 fn another_cost_is_refused_by_its_own_numbers() {
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::token_bucket(5, 1, Micros::SECOND).unwrap();
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     // 2 of 5 are left: 3 wait for a second, 4 for two, 6 for ever, and 2 fit.
     let (change, _) = decide(&limit, None, server, 3);
     let mut state = None;
@@ -128,7 +132,7 @@ fn another_cost_is_refused_by_its_own_numbers() {
 fn of_a_list_only_the_cost_that_was_asked_is_known() {
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::sliding_window_log(4, Micros::SECOND).unwrap();
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     let learned = refusal(Some(spent(&limit, server, 1)));
     remembered.learn(&hit(&limit, &name, 2), learned, &when(server, (now, now)));
     assert!(refused(&remembered, &hit(&limit, &name, 2), now).is_some());
@@ -141,9 +145,9 @@ fn a_refusal_is_forgotten_in_time_and_under_other_numbers_and_when_there_is_room
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
     let other = Limit::token_bucket(2, 1, Micros::HOUR).unwrap();
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     let learn = |asked: Instant, room: bool| {
-        let learned = Learned { room, stands: Stands::Untold, ..refusal(None) };
+        let learned = ObservedKey { room, stands: ReportedState::Untold, ..refusal(None) };
         let learned = if room { learned } else { refusal(Some(spent(&limit, server, 1))) };
         remembered.learn(&hit(&limit, &name, 1), learned, &when(server, (asked, asked)));
     };
@@ -172,14 +176,14 @@ fn a_refusal_is_forgotten_in_time_and_under_other_numbers_and_when_there_is_room
 fn a_smaller_cost_does_not_wait_for_a_larger_one() {
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::token_bucket(9, 1, Micros::HOUR).unwrap();
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     let (change, _) = decide(&limit, None, server, 5);
     let mut state = None;
     change.apply(&mut state);
     remembered.learn(&hit(&limit, &name, 5), refusal(state), &when(server, (now, now)));
     let later = now + REMEMBERED_MAX;
-    assert!(matches!(remembered.next(&hit(&limit, &name, 4), later), Next::Ask));
-    assert!(matches!(remembered.next(&hit(&limit, &name, 5), later), Next::AskAlone(_)));
+    assert!(matches!(remembered.next(&hit(&limit, &name, 4), later), CacheAction::Ask));
+    assert!(matches!(remembered.next(&hit(&limit, &name, 5), later), CacheAction::AskAlone(_)));
 }
 
 #[test]
@@ -189,22 +193,25 @@ fn one_asks_and_the_others_wait_for_how_it_ends() {
         let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
         let limit = Limit::token_bucket(1, 1, Micros::SECOND).unwrap();
         let hit = hit(&limit, &name, 1);
-        let remembered = Remembered::new(PATIENCE);
+        let remembered = RefusalCache::new(PATIENCE);
         let alone = |at| match remembered.next(&hit, at) {
-            Next::AskAlone(turn) => Some(turn),
-            Next::Refuse | Next::Wait(_) | Next::Ask => None,
+            CacheAction::AskAlone(turn) => Some(turn),
+            CacheAction::Refuse | CacheAction::Wait(_) | CacheAction::Ask => None,
         };
         let waiting = |at| match remembered.next(&hit, at) {
-            Next::Wait(asking) => Some(asking),
-            Next::Refuse | Next::AskAlone(_) | Next::Ask => None,
+            CacheAction::Wait(asking) => Some(asking),
+            CacheAction::Refuse | CacheAction::AskAlone(_) | CacheAction::Ask => None,
         };
         assert!(
-            matches!(remembered.next(&hit, now), Next::Ask),
+            matches!(remembered.next(&hit, now), CacheAction::Ask),
             "a key that was never refused is asked by all"
         );
         remembered.learn(&hit, refusal(Some(spent(&limit, server, 1))), &when(server, (now, now)));
         let later = now + Duration::from_secs(1);
-        assert!(matches!(remembered.next(&hit, now), Next::Refuse), "as long as it holds, nobody asks");
+        assert!(
+            matches!(remembered.next(&hit, now), CacheAction::Refuse),
+            "as long as it holds, nobody asks"
+        );
         let turn = alone(later).unwrap();
         let asking = waiting(later).unwrap();
         // What is learned meanwhile does not end the turn.
@@ -227,8 +234,8 @@ fn one_asks_and_the_others_wait_for_how_it_ends() {
         remembered.learn(&hit, UNTOLD, &when(server, (later, later)));
         let turn = alone(later).unwrap();
         assert!(waiting(later).is_some());
-        remembered.learn(&hit, Learned { room: true, ..UNTOLD }, &when(server, (later, later)));
-        assert!(matches!(remembered.next(&hit, later), Next::Ask), "there is room");
+        remembered.learn(&hit, ObservedKey { room: true, ..UNTOLD }, &when(server, (later, later)));
+        assert!(matches!(remembered.next(&hit, later), CacheAction::Ask), "there is room");
         drop(turn);
     });
 }
@@ -238,7 +245,7 @@ fn nobody_waits_for_who_has_asked_for_too_long_nor_for_a_server_that_took_too_lo
     let (now, server, name) = (Instant::now(), Micros::new(EPOCH), name("hot"));
     let limit = Limit::token_bucket(1, 1, Micros::SECOND).unwrap();
     let hit = hit(&limit, &name, 1);
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     let told_within = |took: Duration| {
         // Each is decided a little later.
         let server = server.saturating_add(Micros::new(u64::try_from(took.as_micros()).unwrap()));
@@ -246,21 +253,21 @@ fn nobody_waits_for_who_has_asked_for_too_long_nor_for_a_server_that_took_too_lo
     };
     told_within(PATIENCE);
     let later = now + PATIENCE + REMEMBERED_MAX;
-    let Next::AskAlone(turn) = remembered.next(&hit, later) else { panic!("one asks") };
+    let CacheAction::AskAlone(turn) = remembered.next(&hit, later) else { panic!("one asks") };
     let next = |at| remembered.next(&hit, at);
-    assert!(matches!(next(later + PATIENCE - Duration::from_micros(1)), Next::Wait(_)));
-    assert!(matches!(next(later + PATIENCE), Next::Ask), "who has the turn may sleep");
+    assert!(matches!(next(later + PATIENCE - Duration::from_micros(1)), CacheAction::Wait(_)));
+    assert!(matches!(next(later + PATIENCE), CacheAction::Ask), "who has the turn may sleep");
     told_within(PATIENCE + Duration::from_micros(1));
-    assert!(matches!(next(later), Next::Ask));
+    assert!(matches!(next(later), CacheAction::Ask));
     drop(turn);
-    assert!(matches!(next(later), Next::Ask), "there is no turn that others would wait for");
+    assert!(matches!(next(later), CacheAction::Ask), "there is no turn that others would wait for");
 }
 
 #[test]
 fn a_flood_of_refused_keys_takes_no_more_room_and_the_last_are_known() {
     let (now, server) = (Instant::now(), Micros::new(EPOCH));
     let limit = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     let state = spent(&limit, server, 1);
     for key in 0..50_000_u32 {
         let at = now + Duration::from_nanos(key.into());

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::Remembered;
+use super::RefusalCache;
 use crate::{LinkError, Name};
 
 /// A question that is on its way, of which others wait for the answer.
 #[derive(Debug)]
-pub(crate) struct Asking {
+pub(crate) struct InFlightQuery {
     /// From then on nobody waits for it any more.
     until: Instant,
     /// How it ended: with an error, or not.
@@ -21,12 +21,12 @@ pub(crate) struct Asking {
 /// The right to ask about a key that was refused, alone. Who waits is woken when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
-    remembered: &'a Remembered,
+    remembered: &'a RefusalCache,
     name: Name,
-    asking: Arc<Asking>,
+    asking: Arc<InFlightQuery>,
 }
 
-impl Asking {
+impl InFlightQuery {
     pub(super) fn new(until: Instant) -> Self {
         Self { until, ended: OnceLock::new(), wake: Notify::new() }
     }
@@ -51,7 +51,7 @@ impl Asking {
 }
 
 impl<'a> Turn<'a> {
-    pub(super) const fn new(remembered: &'a Remembered, name: Name, asking: Arc<Asking>) -> Self {
+    pub(super) const fn new(remembered: &'a RefusalCache, name: Name, asking: Arc<InFlightQuery>) -> Self {
         Self { remembered, name, asking }
     }
 

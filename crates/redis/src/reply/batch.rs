@@ -10,7 +10,7 @@ use crate::{Hit, StoreError};
 
 /// Which driver answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Told {
+pub(super) enum BatchReplyForm {
     /// `few.lua`: states only.
     Few,
     /// `batch.lua`: what was charged to each key, and its state.
@@ -23,9 +23,9 @@ pub(super) enum Told {
 pub(super) type Key = (Option<State>, Option<u64>);
 
 impl Answer<'_> {
-    pub(super) fn batch(&self, hits: &[Hit<'_>], told: Told) -> Option<Read> {
+    pub(super) fn batch(&self, hits: &[Hit<'_>], told: BatchReplyForm) -> Option<Read> {
         let targets = Targets::of(hits);
-        let mut known = Keys::read(self.rest, told, targets.keys())?;
+        let mut known = KeyReplies::read(self.rest, told, targets.keys())?;
         let mut keys: SmallVec<[Key; 4]> = SmallVec::new();
         for target in targets.iter() {
             match if target.name.is_some() { known.take(target.limit)? } else { Ok((None, None)) } {
@@ -51,7 +51,7 @@ impl Answer<'_> {
             let (_, stands) = decide(target.limit, target.state, self.now, 0);
             Some(Decision { outcome: decision.outcome, ..stands })
         };
-        let decisions = if told == Told::Peek {
+        let decisions = if told == BatchReplyForm::Peek {
             core.iter().zip(&batch.decisions).filter_map(uncharged).collect()
         } else {
             batch.decisions.into()
@@ -72,25 +72,27 @@ impl Answer<'_> {
 }
 
 /// What is told of each key, one after the other.
-pub(super) struct Keys<'b> {
-    told: Told,
+pub(super) struct KeyReplies<'b> {
+    told: BatchReplyForm,
     /// Of those that `few.lua` tells of, which says it of all of them first.
     lengths: &'b [u8],
     rest: &'b [u8],
 }
 
-impl<'b> Keys<'b> {
+impl<'b> KeyReplies<'b> {
     /// Of so many keys. `None` if the answer is cut short.
-    pub(super) fn read(bytes: &'b [u8], told: Told, keys: usize) -> Option<Self> {
-        let (lengths, rest) = bytes.split_at_checked(if told == Told::Few { keys } else { 0 })?;
+    pub(super) fn read(bytes: &'b [u8], told: BatchReplyForm, keys: usize) -> Option<Self> {
+        let (lengths, rest) = bytes.split_at_checked(if told == BatchReplyForm::Few { keys } else { 0 })?;
         Some(Self { told, lengths, rest })
     }
 
     /// Reads the next key's part of the answer, under this limit. `None` if the answer is cut short.
     pub(super) fn take(&mut self, limit: &Limit) -> Option<Result<Key, StoreError>> {
         let (length, charged) = match self.told {
-            Told::Few => (number::<1>(&mut self.lengths)?, None),
-            Told::Batch | Told::Peek => (number::<4>(&mut self.rest)?, Some(number::<7>(&mut self.rest)?)),
+            BatchReplyForm::Few => (number::<1>(&mut self.lengths)?, None),
+            BatchReplyForm::Batch | BatchReplyForm::Peek => {
+                (number::<4>(&mut self.rest)?, Some(number::<7>(&mut self.rest)?))
+            }
         };
         let (state, rest) = self.rest.split_at_checked(usize::try_from(length).ok()?)?;
         self.rest = rest;

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 use tollgate_algorithms::{Change, Hit as CoreHit, Micros, State, Target, decide, decide_batch};
 
-use super::Told;
-use super::batch::Keys;
+use super::BatchReplyForm;
+use super::batch::KeyReplies;
 use crate::encode::few;
 use crate::script_targets::Targets;
 use crate::state::{number, told};
@@ -12,7 +12,7 @@ use crate::{Hit, Value};
 
 /// How a key stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Stands {
+pub(crate) enum ReportedState {
     /// That is not known: several hits are on one key, or a list has been added to, of which not all is told.
     Untold,
     /// As one that has never been seen, to limits of the algorithm that was asked.
@@ -22,7 +22,7 @@ pub(crate) enum Stands {
 }
 
 /// When it was decided, by the server's clock, and how the key of each hit stands then.
-pub(crate) type Standing = (Micros, SmallVec<[Stands; 2]>);
+pub(crate) type ReportedStates = (Micros, SmallVec<[ReportedState; 2]>);
 
 /// When it was decided, by the server's clock, and what else is told.
 fn head(value: &Value) -> Option<(Micros, &[u8])> {
@@ -38,7 +38,7 @@ pub(crate) fn decided_at(value: &Value) -> Option<Micros> {
 }
 
 /// Reads how keys stand from an answer that has been [read](crate::Reply::read) without an error.
-pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Standing> {
+pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<ReportedStates> {
     let (now, rest) = head(value)?;
     if let [hit] = hits {
         let state = if rest.is_empty() { None } else { Some(told(hit.limit.algorithm()?, rest)?) };
@@ -46,8 +46,8 @@ pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Standing> {
         return Some((now, [changed(state, change)].into_iter().collect()));
     }
     let targets = Targets::of(hits);
-    let driver = if few(hits).is_some() { Told::Few } else { Told::Batch };
-    let mut known = Keys::read(rest, driver, targets.keys())?;
+    let driver = if few(hits).is_some() { BatchReplyForm::Few } else { BatchReplyForm::Batch };
+    let mut known = KeyReplies::read(rest, driver, targets.keys())?;
     let mut states: SmallVec<[Option<State>; 4]> = SmallVec::new();
     for target in targets.iter() {
         states.push(if target.name.is_some() { known.take(target.limit)?.ok()?.0 } else { None });
@@ -64,7 +64,7 @@ pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Standing> {
     let mut after = |hit: &Hit<'_>| {
         let on = place(hit);
         if hits.iter().filter(|other| place(other) == on).count() > 1 {
-            return Stands::Untold;
+            return ReportedState::Untold;
         }
         let change = changes.iter().position(|(target, _)| *target == on);
         let change = change.map_or(Change::Keep, |at| changes.swap_remove(at).1);
@@ -73,11 +73,11 @@ pub(crate) fn stands(hits: &[Hit<'_>], value: &Value) -> Option<Standing> {
     Some((now, hits.iter().map(&mut after).collect()))
 }
 
-fn changed(state: Option<State>, change: Change) -> Stands {
+fn changed(state: Option<State>, change: Change) -> ReportedState {
     match change {
-        Change::Keep => state.map_or(Stands::Absent, Stands::State),
-        Change::Replace(state) => Stands::State(state),
-        Change::Forget => Stands::Absent,
-        Change::EditBuckets(_) | Change::EditLog(_) => Stands::Untold,
+        Change::Keep => state.map_or(ReportedState::Absent, ReportedState::State),
+        Change::Replace(state) => ReportedState::State(state),
+        Change::Forget => ReportedState::Absent,
+        Change::EditBuckets(_) | Change::EditLog(_) => ReportedState::Untold,
     }
 }

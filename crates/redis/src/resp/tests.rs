@@ -118,9 +118,9 @@ fn a_call_is_packed_as_the_client_library_packs_it() {
     let call =
         Call { script, names: SmallVec::from_slice(&[name, name]), arguments, writes: crate::Writes::Always };
     let forms = [
-        (Form::Together, "EVALSHA", &script.digest),
-        (Form::Digest, "EVALSHA", &script.digest),
-        (Form::Text, "EVAL", &script.text),
+        (ScriptForm::Together, "EVALSHA", &script.digest),
+        (ScriptForm::Digest, "EVALSHA", &script.digest),
+        (ScriptForm::Text, "EVAL", &script.text),
     ];
     for (form, verb, word) in forms {
         let mut expected = redis::cmd(verb);

@@ -1,6 +1,6 @@
 //! Assembles the text of a script: puts the sections of the algorithms where the driver names them.
 
-use super::{Clock, Driver, Kind, Kinds};
+use super::{Clock, Driver, Kind, KindSet};
 
 impl Kind {
     /// Its own sections, and others that it uses.
@@ -48,7 +48,7 @@ const fn is_in_word(sign: char) -> bool {
 /// What a script is made of.
 pub(super) struct Assembly {
     pub(super) driver: Driver,
-    pub(super) kinds: Kinds,
+    pub(super) kinds: KindSet,
     pub(super) clock: Clock,
 }
 
@@ -85,7 +85,7 @@ impl Assembly {
     }
 
     /// Adds lines of code, and in the place of each line that names a section, that section.
-    fn add(&self, text: &mut String, lines: &str, kinds: Kinds) {
+    fn add(&self, text: &mut String, lines: &str, kinds: KindSet) {
         for line in lines.lines().map(str::trim) {
             if let Some(name) = line.strip_prefix("--> ") {
                 self.include(text, name, kinds);
@@ -96,7 +96,7 @@ impl Assembly {
         }
     }
 
-    fn include(&self, text: &mut String, name: &str, kinds: Kinds) {
+    fn include(&self, text: &mut String, name: &str, kinds: KindSet) {
         if let Some(lines) = self.section_of_driver(name) {
             self.include_of_driver(text, name, lines);
             return;
@@ -104,7 +104,7 @@ impl Assembly {
         match (self.driver, name) {
             (_, "numbers") => {
                 for kind in kinds.iter() {
-                    self.add(text, kind.section(name).unwrap_or_default(), Kinds(kind as u8));
+                    self.add(text, kind.section(name).unwrap_or_default(), KindSet(kind as u8));
                 }
             }
             (Driver::Few(keys), "limits") => text.push_str(&self.limits(keys)),
@@ -177,7 +177,7 @@ impl Assembly {
     }
 
     /// A section of the one kind that there is, or of that which a key turns out to have.
-    fn choose(&self, text: &mut String, name: &str, kinds: Kinds) {
+    fn choose(&self, text: &mut String, name: &str, kinds: KindSet) {
         let is_choice = kinds.iter().count() > 1;
         for (place, kind) in kinds.iter().enumerate() {
             if is_choice {
@@ -186,7 +186,7 @@ impl Assembly {
             }
             let lines = kind.section(name);
             debug_assert!(lines.is_some(), "{kind:?} has no section `{name}`");
-            self.add(text, lines.unwrap_or_default(), Kinds(kind as u8));
+            self.add(text, lines.unwrap_or_default(), KindSet(kind as u8));
         }
         if is_choice {
             text.push_str("end\n");

@@ -1,7 +1,7 @@
 //! Every possible script: their number, the source of their time, and that no section is left empty.
 
 use super::assembly::{repeated, section};
-use super::{Clock, Driver, FEW_MAX, Kinds, script};
+use super::{Clock, Driver, FEW_MAX, KindSet, script};
 use crate::Script;
 
 /// Every script that there can be, by either clock.
@@ -31,7 +31,7 @@ fn all() -> Vec<(Driver, Clock, &'static Script)> {
                     Driver::Reset | Driver::Exchange | Driver::Reserve => bits == 0,
                 };
                 if fits {
-                    scripts.push((driver, clock, script(driver, Kinds(bits), clock)));
+                    scripts.push((driver, clock, script(driver, KindSet(bits), clock)));
                 }
             }
         }

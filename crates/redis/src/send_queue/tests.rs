@@ -28,8 +28,9 @@ fn permit(permits: &Arc<Semaphore>) -> OwnedSemaphorePermit {
 
 #[test]
 fn a_caller_that_gives_up_knows_whether_its_call_was_taken() {
-    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(8)));
-    let [first, second] = [(); 2].map(|()| pipe.send(&call(), Form::Together, permit(&permits)).unwrap());
+    let (pipe, permits) = (SendQueue::new(), Arc::new(Semaphore::new(8)));
+    let [first, second] =
+        [(); 2].map(|()| pipe.send(&call(), ScriptForm::Together, permit(&permits)).unwrap());
     assert!(pipe.take(Waker::noop()).is_some());
     assert!(first.give_up(), "it was taken");
     assert!(!second.give_up(), "it was not");
@@ -39,17 +40,17 @@ fn a_caller_that_gives_up_knows_whether_its_call_was_taken() {
 
 #[test]
 fn a_caller_that_is_dropped_takes_its_call_along() {
-    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(8)));
-    drop(pipe.send(&call(), Form::Together, permit(&permits)).unwrap());
+    let (pipe, permits) = (SendQueue::new(), Arc::new(Semaphore::new(8)));
+    drop(pipe.send(&call(), ScriptForm::Together, permit(&permits)).unwrap());
     assert!(pipe.take(Waker::noop()).is_none());
     assert_eq!(permits.available_permits(), 8);
 }
 
 #[test]
 fn slots_of_callers_that_have_gone_count_until_the_queue_has_moved_past_them() {
-    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(3)));
+    let (pipe, permits) = (SendQueue::new(), Arc::new(Semaphore::new(3)));
     let [first, second, third] =
-        [(); 3].map(|()| pipe.send(&call(), Form::Together, permit(&permits)).unwrap());
+        [(); 3].map(|()| pipe.send(&call(), ScriptForm::Together, permit(&permits)).unwrap());
     drop(second);
     drop(third);
     assert_eq!(permits.available_permits(), 0, "the slots are still there");
@@ -60,27 +61,31 @@ fn slots_of_callers_that_have_gone_count_until_the_queue_has_moved_past_them() {
 
 #[test]
 fn closing_tells_those_that_were_not_written_and_takes_no_more() {
-    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(8)));
+    let (pipe, permits) = (SendQueue::new(), Arc::new(Semaphore::new(8)));
     let [mut taken, mut queued] =
-        [(); 2].map(|()| pipe.send(&call(), Form::Together, permit(&permits)).unwrap());
+        [(); 2].map(|()| pipe.send(&call(), ScriptForm::Together, permit(&permits)).unwrap());
     let output = pipe.take(Waker::noop()).unwrap().outputs.remove(0);
     pipe.close(Cause::Closed);
-    assert!(matches!(queued.receiver.try_recv(), Ok((Ended::Lost { cause: Cause::Closed, sent: false }, _))));
+    assert!(matches!(
+        queued.receiver.try_recv(),
+        Ok((CallOutcome::Lost { cause: Cause::Closed, sent: false }, _))
+    ));
     assert!(taken.receiver.try_recv().is_err(), "what was written may still be answered");
-    output.end(Ended::Said(Frame::Error("ERR".into())));
-    assert!(matches!(taken.receiver.try_recv(), Ok((Ended::Said(_), _))));
-    assert!(pipe.send(&call(), Form::Together, permit(&permits)).is_err());
+    output.end(CallOutcome::Said(Frame::Error("ERR".into())));
+    assert!(matches!(taken.receiver.try_recv(), Ok((CallOutcome::Said(_), _))));
+    assert!(pipe.send(&call(), ScriptForm::Together, permit(&permits)).is_err());
 }
 
 #[test]
 fn a_text_is_brought_once_for_all_that_were_sent_before_it() {
-    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(8)));
-    let [first, second] = [(); 2].map(|()| pipe.send(&call(), Form::Together, permit(&permits)).unwrap());
-    assert_eq!(pipe.cure(&call(), first.number()), Form::Text);
-    let text = pipe.send(&call(), Form::Text, permit(&permits)).unwrap();
-    assert_eq!(pipe.cure(&call(), second.number()), Form::Digest, "the text is on its way");
-    let late = pipe.send(&call(), Form::Together, permit(&permits)).unwrap();
-    assert_eq!(pipe.cure(&call(), late.number()), Form::Text, "it was forgotten again");
+    let (pipe, permits) = (SendQueue::new(), Arc::new(Semaphore::new(8)));
+    let [first, second] =
+        [(); 2].map(|()| pipe.send(&call(), ScriptForm::Together, permit(&permits)).unwrap());
+    assert_eq!(pipe.cure(&call(), first.number()), ScriptForm::Text);
+    let text = pipe.send(&call(), ScriptForm::Text, permit(&permits)).unwrap();
+    assert_eq!(pipe.cure(&call(), second.number()), ScriptForm::Digest, "the text is on its way");
+    let late = pipe.send(&call(), ScriptForm::Together, permit(&permits)).unwrap();
+    assert_eq!(pipe.cure(&call(), late.number()), ScriptForm::Text, "it was forgotten again");
     drop(text);
 }
 
@@ -88,7 +93,7 @@ fn a_text_is_brought_once_for_all_that_were_sent_before_it() {
 fn charge() -> Call {
     let limit = tollgate_algorithms::Limit::token_bucket(5, 1, tollgate_algorithms::Micros::SECOND).unwrap();
     let name = crate::Naming::new([1; 16]).name("a", b"ada");
-    crate::Ask::Charge(&[crate::Hit {
+    crate::Command::Charge(&[crate::Hit {
         limit: &limit,
         name: &name,
         cost: 1,
@@ -99,11 +104,11 @@ fn charge() -> Call {
 
 #[test]
 fn neighbours_are_taken_together_but_for_those_who_have_gone_and_those_who_want_to_be_alone() {
-    let (pipe, permits) = (Pipe::new(), Arc::new(Semaphore::new(100)));
+    let (pipe, permits) = (SendQueue::new(), Arc::new(Semaphore::new(100)));
     let form = |sign| match sign {
-        'd' => Form::Digest,
-        't' => Form::Text,
-        _ => Form::Together,
+        'd' => ScriptForm::Digest,
+        't' => ScriptForm::Text,
+        _ => ScriptForm::Together,
     };
     let rows: [(&str, &[usize]); 8] = [
         ("c", &[1]),

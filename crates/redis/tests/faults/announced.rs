@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_redis::{Cause, Standing};
+use tollgate_redis::{BreakerState, Cause};
 
 use crate::figures::{Figures, Play, Stage};
 use crate::server::Server;
@@ -31,7 +31,7 @@ async fn announced(
 async fn passes(stage: Stage, name: &'static str, (began, ended): (Instant, Instant)) -> Figures {
     let store = stage.store.clone();
     let figures = stage.figures(name, began, ended).await;
-    assert_eq!(store.health().breaker, Standing::Closed);
+    assert_eq!(store.health().breaker, BreakerState::Closed);
     figures
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 use tokio::time::Instant;
-use tollgate_redis::{Call, Cause, Link, LinkError, Settings, Standing, Value, Writes};
+use tollgate_redis::{BreakerState, Call, Cause, Link, LinkError, Settings, Value, Writes};
 
 use crate::figures::{Noise, Play};
 use crate::load::{count, counted};
@@ -166,7 +166,7 @@ fn a_slow_link_costs_the_budget_and_not_more() {
         }
         let noise = noise.stop();
         assert!(worst <= budget + Duration::from_millis(25) + noise, "{worst:?}, noise {noise:?}");
-        assert_ne!(link.health().breaker, Standing::Closed);
+        assert_ne!(link.health().breaker, BreakerState::Closed);
         assert!(link.health().in_flight >= 1, "late answers are still waited for");
         until("late answers are taken for what they are", || link.health().in_flight == 0).await;
     });

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use tokio::time::Instant;
 use tollgate_algorithms::{Limit, Micros, Mode, Retry};
-use tollgate_redis::{Ask, Hit, Reply, StateKind, Store};
+use tollgate_redis::{Command, Hit, Reply, StateKind, Store};
 
 use crate::decisions::{Budget, Charges, Grant, Law, beyond, budget};
 use crate::figures::{Figures, Play, Watch};
@@ -185,7 +185,7 @@ async fn long_ones(store: &Store, step: Step, granted: Vec<u64>, unheard: u64) {
         assert!(granted <= most, "{budget:?}: {granted} of {most}");
         assert!(granted + unheard >= most, "{budget:?}: {granted} of {most}, {unheard} not heard");
         let hit = Hit { limit: &budget.limit, name: &budget.name, cost: 1, mode: Mode::Enforced };
-        let Ok(Reply::Decided { granted: false, decisions }) = store.ask(&Ask::Peek(&[hit])).await else {
+        let Ok(Reply::Decided { granted: false, decisions }) = store.ask(&Command::Peek(&[hit])).await else {
             panic!("{budget:?} is not used up")
         };
         let Some(Retry::After(wait)) = decisions[0].retry() else { panic!("{budget:?} never waits") };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
-use tollgate_redis::{Ask, Hit, LinkError, Name, Naming, Reply, Store, StoreError};
+use tollgate_redis::{Command, Hit, LinkError, Name, Naming, Reply, Store, StoreError};
 
 use crate::load::Load;
 
@@ -102,7 +102,7 @@ async fn charge(
     let owned: Vec<_> = groups[group].iter().map(hit).collect();
     let hits: Vec<_> =
         owned.iter().map(|(limit, name)| Hit { limit, name, cost: 1, mode: Mode::Enforced }).collect();
-    match store.ask(&Ask::Charge(&hits)).await {
+    match store.ask(&Command::Charge(&hits)).await {
         Ok(Reply::Decided { granted: true, decisions }) => {
             let place = |(at, decision): (usize, &tollgate_algorithms::Decision)| Grant {
                 budget: first + at,

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tollgate_algorithms::{Limit, Micros, Mode};
-use tollgate_redis::{Ask, Cause, Hit, Link, LinkError, Naming, Settings, Standing, TOGETHER_MAX, Writes};
+use tollgate_redis::{
+    BreakerState, Cause, Command, Hit, Link, LinkError, Naming, Settings, TOGETHER_MAX, Writes,
+};
 
 use crate::announced::{busy, cannot_save, loading, no_password, no_replicas, out_of_memory, read_only};
 use crate::figures::{Figures, Noise, Play};
@@ -78,11 +80,11 @@ fn an_open_breaker_closes_without_traffic() {
         let link = Link::open(server.address(), settings).unwrap();
         link.call(&count("a")).await.unwrap();
         server.tell("CONFIG SET maxmemory 1");
-        while link.health().breaker == Standing::Closed {
+        while link.health().breaker == BreakerState::Closed {
             link.call(&count("a")).await.unwrap_err();
         }
         server.tell("CONFIG SET maxmemory 0");
-        until("the breaker closes by itself", || link.health().breaker == Standing::Closed).await;
+        until("the breaker closes by itself", || link.health().breaker == BreakerState::Closed).await;
         let probe = "5d19e25827e8556e84feacc3b801c72f593d6b21";
         let known: Vec<bool> =
             redis::from_redis_value(server.tell(&format!("SCRIPT EXISTS {probe}"))).unwrap();
@@ -104,7 +106,7 @@ fn a_breaker_that_is_open_for_writes_is_not_closed_by_a_call_that_reads() {
         let link = Link::open(server.address(), settings).unwrap();
         link.call(&count("a")).await.unwrap();
         server.tell("CONFIG SET maxmemory 1");
-        while link.health().breaker == Standing::Closed {
+        while link.health().breaker == BreakerState::Closed {
             link.call(&count("a")).await.unwrap_err();
         }
         let reading = tollgate_redis::Call { writes: Writes::Nothing, ..count("a") };
@@ -140,19 +142,23 @@ fn a_breaker_that_is_open_for_writes_is_not_closed_by_a_charge_that_is_refused()
             let limit = Limit::token_bucket(1, 1, Micros::HOUR).unwrap();
             let name = Naming::new([4; 16]).name("spent", b"k");
             let charge =
-                Ask::Charge(&[Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }]).call();
+                Command::Charge(&[Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }]).call();
             link.call(&charge).await.unwrap();
             server.tell(begin);
             link.call(&count("a")).await.unwrap_err();
             let mut refused = 0;
             while heard(&link, cause) < 10 {
                 refused += u64::from(link.call(&charge).await.is_ok());
-                assert_ne!(link.health().breaker, Standing::Closed, "{cause:?}, after {refused} refusals");
+                assert_ne!(
+                    link.health().breaker,
+                    BreakerState::Closed,
+                    "{cause:?}, after {refused} refusals"
+                );
                 tokio::task::yield_now().await;
             }
             assert!(refused > 0 && refused <= heard(&link, cause), "{cause:?}: {refused} refusals");
             server.tell(end);
-            while link.health().breaker != Standing::Closed {
+            while link.health().breaker != BreakerState::Closed {
                 drop(link.call(&charge).await);
                 tokio::task::yield_now().await;
             }
@@ -172,14 +178,14 @@ fn a_new_connection_is_asked_at_once_although_the_next_probe_is_not_due_yet() {
         link.call(&count("a")).await.unwrap();
         server.tell("CONFIG SET maxmemory 1");
         link.call(&count("a")).await.unwrap_err();
-        assert_eq!(link.health().breaker, Standing::Open, "for a second or two");
+        assert_eq!(link.health().breaker, BreakerState::Open, "for a second or two");
         server.tell("CONFIG SET maxmemory 0");
         let noise = Noise::start();
         // A lost connection is made anew within a second: before the probe would be due.
         server.tell("CLIENT KILL TYPE normal");
         until("there is a new connection", || link.health().connections == 2).await;
         let connected = Instant::now();
-        until("the breaker closes", || link.health().breaker == Standing::Closed).await;
+        until("the breaker closes", || link.health().breaker == BreakerState::Closed).await;
         let (took, noise) = (connected.elapsed(), noise.stop());
         assert!(took <= Duration::from_millis(100) + noise, "{took:?}, noise {noise:?}");
     });
@@ -196,7 +202,7 @@ fn a_replica_is_not_connected_to_again_and_again_although_it_answers_what_only_r
         let (limit, name) =
             (Limit::token_bucket(1, 1, Micros::HOUR).unwrap(), Naming::new([4; 16]).name("replica", b"k"));
         let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
-        let (peek, charge) = (Ask::Peek(&hits).call(), Ask::Charge(&hits).call());
+        let (peek, charge) = (Command::Peek(&hits).call(), Command::Charge(&hits).call());
         let (start, mut peeked, mut refused) = (Instant::now(), 0, 0);
         while refused < 6 {
             peeked += u32::from(link.call(&peek).await.is_ok());

@@ -4,7 +4,7 @@
 
 use tollgate_algorithms::{Algorithm, Limit, Micros, Mode, State};
 use tollgate_redis::state::stored;
-use tollgate_redis::{Ask, Hit, LinkError, Name, Naming, Reply, StateKind, Store, StoreError};
+use tollgate_redis::{Command, Hit, LinkError, Name, Naming, Reply, StateKind, Store, StoreError};
 
 use crate::load::Load;
 use crate::server::Server;
@@ -31,7 +31,7 @@ pub(crate) fn charging(store: &Store, callers: usize) -> Load {
 async fn once(store: Store) -> Result<i64, LinkError> {
     let (limit, name) = (limit(), name());
     let hit = Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced };
-    match store.ask(&Ask::Charge(&[hit])).await {
+    match store.ask(&Command::Charge(&[hit])).await {
         Ok(Reply::Decided { granted: true, decisions }) => {
             Ok(i64::try_from(BURST - decisions[0].remaining).expect("it is small"))
         }

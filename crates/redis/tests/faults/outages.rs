@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate_redis::{Cause, Settings, Standing};
+use tollgate_redis::{BreakerState, Cause, Settings};
 
 use crate::figures::{Figures, Play, Stage};
 use crate::partition::{Network, parted};
@@ -127,6 +127,6 @@ fn a_server_that_freezes_again_and_again_is_left_and_found_each_time() {
         let store = stage.store.clone();
         let figures = stage.figures("SIGSTOP, five times", first, ended).await;
         assert_in_time(&figures, play.settings.budget);
-        assert_eq!(store.health().breaker, Standing::Closed);
+        assert_eq!(store.health().breaker, BreakerState::Closed);
     });
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tollgate_algorithms::{Limit, Micros, Mode};
-use tollgate_redis::{Ask, Cause, Hit, Link, Naming, Settings, Store};
+use tollgate_redis::{Cause, Command, Hit, Link, Naming, Settings, Store};
 use tollgate_testing::server::free_port;
 
 use crate::addresses::{open, patient};
@@ -89,7 +89,7 @@ fn a_servers_scripts_are_run_before_a_connection_counts_as_up() {
         let limit = Limit::token_bucket(5, 1, Micros::SECOND).unwrap();
         let name = Naming::new(*b"sixteen secrets!").name("cold", b"a");
         let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
-        let digest = &Ask::Charge(&hits).call().script.digest;
+        let digest = &Command::Charge(&hits).call().script.digest;
         let knows = |server: &Server| -> Vec<bool> {
             redis::from_redis_value(server.tell(&format!("SCRIPT EXISTS {digest}"))).unwrap()
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate_redis::{Cause, Link, LinkError, Settings, Standing};
+use tollgate_redis::{BreakerState, Cause, Link, LinkError, Settings};
 
 use crate::figures::Play;
 use crate::load::{Load, count, counted, wrong};
@@ -123,7 +123,7 @@ fn a_caller_that_goes_away_leaves_nothing_behind() {
             gone.abort();
         }
         until("nothing is in flight", || link.health().in_flight == 0).await;
-        assert_eq!(link.health().breaker, Standing::Closed);
+        assert_eq!(link.health().breaker, BreakerState::Closed);
         assert!(counted(&server, "a") <= 101);
     });
 }
@@ -198,7 +198,7 @@ fn a_key_that_holds_something_else_harms_nobody_else() {
         }
         assert!(link.call(&count("good")).await.is_ok());
         let health = link.health();
-        assert_eq!(health.breaker, Standing::Closed);
+        assert_eq!(health.breaker, BreakerState::Closed);
         assert_eq!(
             health.failed.iter().find(|(cause, _)| *cause == Cause::WrongType),
             Some(&(Cause::WrongType, 50))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tollgate_algorithms::{Limit, Micros, Mode};
 use tollgate_redis::{
-    Address, Ask, Cause, Hit, Name, Naming, Reply, Settings, Standing, StateKind, Store, StoreError,
+    Address, BreakerState, Cause, Command, Hit, Name, Naming, Reply, Settings, StateKind, Store, StoreError,
 };
 
 use crate::make::Make;
@@ -31,7 +31,7 @@ fn burst(burst: u64) -> Limit {
 /// One charge, and whether it was granted.
 async fn charge(store: &Store, limit: &Limit, key: &str) -> Result<bool, StoreError> {
     let hit = Hit { limit, name: &name(key), cost: 1, mode: Mode::Enforced };
-    match store.ask(&Ask::Charge(&[hit])).await? {
+    match store.ask(&Command::Charge(&[hit])).await? {
         Reply::Decided { granted, .. } => Ok(granted),
         Reply::Reset { .. } => panic!("nobody reset anything"),
     }
@@ -40,7 +40,7 @@ async fn charge(store: &Store, limit: &Limit, key: &str) -> Result<bool, StoreEr
 /// How much was charged.
 async fn charged(store: &Store, limit: &Limit, key: &str) -> u64 {
     let hit = Hit { limit, name: &name(key), cost: 0, mode: Mode::Enforced };
-    let Ok(Reply::Decided { decisions, .. }) = store.ask(&Ask::Peek(&[hit])).await else {
+    let Ok(Reply::Decided { decisions, .. }) = store.ask(&Command::Peek(&[hit])).await else {
         panic!("no answer")
     };
     limit.capacity() - decisions[0].remaining
@@ -192,7 +192,7 @@ fn what_a_server_says_to_one_of_a_group_is_known_by_its_name() {
                 }
             }
             server.tell("CONFIG SET maxmemory 0");
-            until("the breaker closes", || store.health().breaker == Standing::Closed).await;
+            until("the breaker closes", || store.health().breaker == BreakerState::Closed).await;
             assert_eq!(charged(&store, &burst(1), "key 9").await, 0);
         });
     }
@@ -212,11 +212,11 @@ fn an_error_to_a_whole_group_is_one_failure() {
         assert!(failed.iter().all(Result::is_err), "{failed:?}");
         // A few calls, and a breaker that opens after five.
         assert!(calls < 5, "they went together");
-        assert_eq!(store.health().breaker, Standing::Closed);
+        assert_eq!(store.health().breaker, BreakerState::Closed);
         for _ in calls..5 {
             assert!(charge(&store, &burst(9), "alone").await.is_err());
         }
-        assert_ne!(store.health().breaker, Standing::Closed, "the fifth opens it");
+        assert_ne!(store.health().breaker, BreakerState::Closed, "the fifth opens it");
     });
 }
 

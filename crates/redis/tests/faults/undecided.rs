@@ -8,7 +8,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tollgate_algorithms::{Limit, Micros, Mode, Window};
 use tollgate_redis::{
-    Ask, Cause, Charged, Hit, LinkError, Name, Naming, Settings, Standing, StateKind, Store, StoreError,
+    BreakerState, Cause, ChargeResult, Command, Hit, LinkError, Name, Naming, Settings, StateKind, Store,
+    StoreError,
 };
 
 use crate::proxy::Proxy;
@@ -36,14 +37,14 @@ fn an_answer_that_is_no_decision_is_counted_by_its_cause_and_says_what_to_do() {
         let key = foreign.of(StateKind::Debt);
         server.tell_words(&["SET", &key.to_string(), "somebody else's"]).unwrap();
         let hit = hits(&foreign);
-        assert!(matches!(store.ask(&Ask::Charge(&hit)).await, Err(StoreError::Foreign(_))));
+        assert!(matches!(store.ask(&Command::Charge(&hit)).await, Err(StoreError::Foreign(_))));
         assert!(matches!(store.charge(&hit, &[true]).await, Err(StoreError::Foreign(_))));
-        assert!(store.ask(&Ask::Charge(&hits(&ours))).await.is_ok());
+        assert!(store.ask(&Command::Charge(&hits(&ours))).await.is_ok());
         let health = store.health();
         assert_eq!((failed(&store, Cause::Foreign), health.answered), (2, 1));
         let why = health.no_decision.expect("it says why");
         assert!(why.contains(&key.to_string()) && why.contains("delete it"), "{why}");
-        assert_eq!(health.breaker, Standing::Closed);
+        assert_eq!(health.breaker, BreakerState::Closed);
     });
 }
 
@@ -57,18 +58,18 @@ fn a_state_of_a_foreign_kind_is_no_decision_and_is_counted_apart() {
         let window = Limit::fixed_window(5, Window::Every(Micros::HOUR)).unwrap();
         let name = name("renamed");
         let hit = |limit| [Hit { limit, name: &name, cost: 5, mode: Mode::Enforced }];
-        assert!(store.ask(&Ask::Charge(&hit(&bucket))).await.is_ok());
+        assert!(store.ask(&Command::Charge(&hit(&bucket))).await.is_ok());
         // Nothing but somebody else brings it there.
         let [from, to] = [StateKind::Debt, StateKind::FixedWindow].map(|kind| name.of(kind).to_string());
         server.tell_words(&["RENAME", &from, &to]).unwrap();
-        let asked = store.ask(&Ask::Charge(&hit(&window))).await;
+        let asked = store.ask(&Command::Charge(&hit(&window))).await;
         let Err(StoreError::ForeignKind(why)) = asked else { panic!("{asked:?}") };
         assert!(why.contains(&to) && why.contains("Delete it"), "{why}");
         assert_eq!((failed(&store, Cause::ForeignKind), failed(&store, Cause::Foreign)), (1, 0));
         assert!(store.health().no_decision.is_some_and(|told| told.contains(&to)));
         // A reset forgets the budget, whatever its keys hold.
-        assert!(store.ask(&Ask::Reset(&name)).await.is_ok());
-        assert!(store.ask(&Ask::Charge(&hit(&window))).await.is_ok());
+        assert!(store.ask(&Command::Reset(&name)).await.is_ok());
+        assert!(store.ask(&Command::Charge(&hit(&window))).await.is_ok());
     });
 }
 
@@ -78,7 +79,7 @@ async fn asked_by_one(server: &Server, settings: Settings) -> (Store, Limit) {
     let limit = Limit::token_bucket(1, 1, Micros::from_millis(20)).unwrap();
     let name = name("hot");
     let hits = [Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }];
-    assert!(matches!(store.charge(&hits, &[true]).await, Ok(Charged::Asked(_))));
+    assert!(matches!(store.charge(&hits, &[true]).await, Ok(ChargeResult::Asked(_))));
     until("somebody has to ask again", || store.remembered(&hits, &[true]).is_none()).await;
     (store, limit)
 }
@@ -100,7 +101,7 @@ fn who_waits_in_vain_for_anothers_answer_asks_as_well() {
         let mut sleeper = pin!(store.charge(&hits, &[true]));
         assert!(begin(sleeper.as_mut()).await);
         let asked = store.charge(&hits, &[true]).await;
-        assert!(matches!(asked, Ok(Charged::Asked(_))), "{asked:?}");
+        assert!(matches!(asked, Ok(ChargeResult::Asked(_))), "{asked:?}");
         assert_eq!(failed(&store, Cause::TimeoutUnsent), 0);
     });
 }

@@ -81,7 +81,7 @@ async fn a_real_prometheus_reads_the_page() {
     let metrics = Metrics::new();
     let limits =
         PolicyLimits::new(Limiter::new().unwrap(), Arc::new(Policy::parse("t.yaml", POLICY).unwrap()), None);
-    let in_force = InForce::new(limits, ResponseConfig::default(), &metrics, 1);
+    let in_force = ActivePolicy::new(limits, ResponseConfig::default(), &metrics, 1);
     (0..3).for_each(|_| in_force.meters[0].refused.inc());
     let worker = metrics.worker();
     (0..5).for_each(|_| worker.decision.record(1_000));

@@ -11,7 +11,7 @@ use crate::cli::ExplainArgs;
 
 /// What is asked about.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ExplainRequest {
     pub(super) method: String,
     pub(super) target: String,
     pub(super) headers: HeaderMap,
@@ -25,7 +25,7 @@ pub(super) struct Asked {
 ///
 /// # Errors
 /// A sentence that says which of them is wrong, and what would be right.
-pub(super) fn parse(args: &ExplainArgs) -> Result<Asked, String> {
+pub(super) fn parse(args: &ExplainArgs) -> Result<ExplainRequest, String> {
     let request = args.request.trim();
     let (method, target) = request.split_once(' ').ok_or_else(|| {
         let path = if request.starts_with('/') { request } else { "/users" };
@@ -40,7 +40,7 @@ pub(super) fn parse(args: &ExplainArgs) -> Result<Asked, String> {
         let (name, value) = header(line)?;
         headers.append(name, value);
     }
-    Ok(Asked {
+    Ok(ExplainRequest {
         method: method.into(),
         target: target.trim_start().into(),
         headers,

@@ -4,21 +4,21 @@ use std::io::{self, Write};
 
 use annotate_snippets::renderer::{Effects, Style};
 use tollgate_algorithms::Mode;
-use tollgate_policy::Budget;
+use tollgate_policy::VariantKind;
 
 use crate::finding::printable;
 
-use super::explanation::{Answer, Answered, Match, Normal};
-use super::limits::{Charged, Farther, Met};
-use super::preview::Told;
+use super::explanation::{Explanation, MatchedOperation, NormalizedRequest, PartialExplanation};
+use super::limits::{ChargedKey, MatchedLimit, OverriddenLimit};
+use super::preview::ResponsePreview;
 use super::refusal::Refusal;
-use super::suggest::Near;
+use super::suggest::NearbyOperation;
 
 /// What headings look like. A stream without colours takes it out.
 const HEADING: Style = Style::new().effects(Effects::BOLD);
 
 /// Prints it.
-pub(super) fn write(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(answer: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     if let Some(request) = &answer.request {
         self::request(request, out)?;
     }
@@ -30,7 +30,7 @@ pub(super) fn write(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
         self::limit(limit, out)?;
     }
     match &answer.refused {
-        Some(Answered { status, because, looked }) => {
+        Some(PartialExplanation { status, because, looked }) => {
             heading("answer", out)?;
             line("status", &status.to_string(), out)?;
             line("because", because, out)?;
@@ -51,7 +51,7 @@ fn line(name: &str, value: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {name:<10} {value}")
 }
 
-fn request(request: &Normal, out: &mut dyn Write) -> io::Result<()> {
+fn request(request: &NormalizedRequest, out: &mut dyn Write) -> io::Result<()> {
     heading("request", out)?;
     line("method", &printable(&request.method), out)?;
     line("path", &request.path, out)?;
@@ -68,7 +68,7 @@ fn request(request: &Normal, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn matched(matched: &Match, out: &mut dyn Write) -> io::Result<()> {
+fn matched(matched: &MatchedOperation, out: &mut dyn Write) -> io::Result<()> {
     heading("operation", out)?;
     let id = matched.id.as_ref().map_or_else(String::new, |id| format!(" ({})", printable(id)));
     line("met", &format!("{}{id}", matched.what), out)?;
@@ -78,25 +78,25 @@ fn matched(matched: &Match, out: &mut dyn Write) -> io::Result<()> {
     if let Some(why) = &matched.unlimited {
         line("unlimited", why, out)?;
     }
-    for Farther { name, level, at } in &matched.farther {
+    for OverriddenLimit { name, level, at } in &matched.farther {
         let level = if *level == "root" { "at the root".into() } else { format!("on the {level}") };
         line("farther", &format!("{name}, {level}, at {at}: it does not count here"), out)?;
     }
     writeln!(out)
 }
 
-fn near(near: &[Near], out: &mut dyn Write) -> io::Result<()> {
+fn near(near: &[NearbyOperation], out: &mut dyn Write) -> io::Result<()> {
     if near.is_empty() {
         return Ok(());
     }
     heading("nearest operations", out)?;
-    for Near { name, at, why } in near {
+    for NearbyOperation { name, at, why } in near {
         writeln!(out, "  {name} at {at}: {why}")?;
     }
     writeln!(out)
 }
 
-fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
+fn limit(limit: &MatchedLimit, out: &mut dyn Write) -> io::Result<()> {
     heading(&format!("limit {}", limit.name), out)?;
     line("written", &limit.at, out)?;
     if let Some(reference) = &limit.reference {
@@ -131,12 +131,16 @@ fn limit(limit: &Met, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn charged(charged: &Charged, algorithm: &str, out: &mut dyn Write) -> io::Result<()> {
+fn charged(charged: &ChargedKey, algorithm: &str, out: &mut dyn Write) -> io::Result<()> {
     match charged.budget {
-        Budget::Own => {}
-        Budget::AddressCeiling => line("besides", "a ceiling for the address, whatever keys it shows", out)?,
-        Budget::WideAddress => line("besides", "a wider budget for the network around the address", out)?,
-        Budget::WideCeiling => line("besides", "a ceiling for the network around the address", out)?,
+        VariantKind::Own => {}
+        VariantKind::AddressCeiling => {
+            line("besides", "a ceiling for the address, whatever keys it shows", out)?
+        }
+        VariantKind::WideAddress => {
+            line("besides", "a wider budget for the network around the address", out)?
+        }
+        VariantKind::WideCeiling => line("besides", "a ceiling for the network around the address", out)?,
     }
     let whose = charged.numbers_of.as_ref().map_or_else(String::new, |of| format!(", for {of}"));
     line("allows", &format!("{} ({algorithm}){whose}", charged.numbers), out)?;
@@ -150,7 +154,7 @@ fn charged(charged: &Charged, algorithm: &str, out: &mut dyn Write) -> io::Resul
     line("cost", &format!("{}{from}", charged.cost), out)
 }
 
-fn told(told: &Told, out: &mut dyn Write) -> io::Result<()> {
+fn told(told: &ResponsePreview, out: &mut dyn Write) -> io::Result<()> {
     if let Some(Refusal { granted: 0, limit, status, .. }) = &told.refusal {
         heading("it is never granted", out)?;
         return writeln!(

@@ -1,16 +1,16 @@
 //! The explanation as JSON. A stable interface: fields are only added. `schemas/explain-output.schema.json` describes it.
 
 use serde_json::{Map, Value, json};
-use tollgate_policy::Budget;
+use tollgate_policy::VariantKind;
 
-use super::explanation::{Answer, Answered, Match, Normal};
-use super::limits::{Charged, Met};
-use super::suggest::Near;
+use super::explanation::{Explanation, MatchedOperation, NormalizedRequest, PartialExplanation};
+use super::limits::{ChargedKey, MatchedLimit};
+use super::suggest::NearbyOperation;
 
 /// All of it. What is not known is `null`.
-pub(super) fn answer(answer: &Answer) -> Value {
+pub(super) fn answer(answer: &Explanation) -> Value {
     let limits: Vec<_> = answer.limits.iter().map(limit).collect();
-    let near = |near: &Near| json!({ "name": near.name, "at": near.at, "why": near.why });
+    let near = |near: &NearbyOperation| json!({ "name": near.name, "at": near.at, "why": near.why });
     let near: Vec<_> = answer.near.iter().map(near).collect();
     let refusal = answer.told.refusal.as_ref().map(|refusal| {
         let map = |pairs: &mut dyn Iterator<Item = (&str, Value)>| {
@@ -38,11 +38,11 @@ pub(super) fn answer(answer: &Answer) -> Value {
     })
 }
 
-fn answered(answered: &Answered) -> Value {
+fn answered(answered: &PartialExplanation) -> Value {
     json!({ "status": answered.status, "because": answered.because, "looked_at": answered.looked })
 }
 
-fn request(request: &Normal) -> Value {
+fn request(request: &NormalizedRequest) -> Value {
     json!({
         "method": request.method,
         "path": request.path,
@@ -54,7 +54,7 @@ fn request(request: &Normal) -> Value {
     })
 }
 
-fn matched(matched: &Match) -> Value {
+fn matched(matched: &MatchedOperation) -> Value {
     let farther = matched.farther.iter();
     let farther = farther.map(|far| json!({ "name": far.name, "level": far.level, "at": far.at }));
     let farther: Vec<_> = farther.collect();
@@ -68,7 +68,7 @@ fn matched(matched: &Match) -> Value {
     })
 }
 
-fn limit(limit: &Met) -> Value {
+fn limit(limit: &MatchedLimit) -> Value {
     let charges: Vec<_> = limit.charges.iter().map(charged).collect();
     json!({
         "name": limit.name,
@@ -87,12 +87,12 @@ fn limit(limit: &Met) -> Value {
     })
 }
 
-fn charged(charged: &Charged) -> Value {
+fn charged(charged: &ChargedKey) -> Value {
     let budget = match charged.budget {
-        Budget::Own => "own",
-        Budget::AddressCeiling => "address_ceiling",
-        Budget::WideAddress => "wide_address",
-        Budget::WideCeiling => "wide_ceiling",
+        VariantKind::Own => "own",
+        VariantKind::AddressCeiling => "address_ceiling",
+        VariantKind::WideAddress => "wide_address",
+        VariantKind::WideCeiling => "wide_ceiling",
     };
     json!({
         "budget": budget,

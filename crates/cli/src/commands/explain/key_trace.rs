@@ -6,14 +6,14 @@ use tollgate_http::authorization::{self, Scheme};
 use tollgate_http::found::Lookup;
 use tollgate_http::text::shown;
 use tollgate_http::{cookie, header, query};
-use tollgate_policy::Matched;
+use tollgate_policy::RequestMatch;
 use tollgate_policy::key::{Kind, Part};
-use tollgate_policy::model::{Identity, KeyPlace, Missing, PolicyLimit};
+use tollgate_policy::model::{Identity, KeyPlace, MissingKeyRule, PolicyLimit};
 
-use super::limits::Case;
+use super::limits::ExplainCase;
 
 /// What was found of one identity.
-enum Look {
+enum IdentityLookup {
     /// It is the key, or a part of it; from where, if there is something to say.
     There(Option<String>),
     /// Why it is not.
@@ -21,13 +21,13 @@ enum Look {
 }
 
 /// Where the key comes from: the places that were looked at, in their order.
-pub(super) fn looked(limit: &PolicyLimit, key: &[Part<'_>], case: &Case<'_>) -> Option<String> {
+pub(super) fn looked(limit: &PolicyLimit, key: &[Part<'_>], case: &ExplainCase<'_>) -> Option<String> {
     let mut missing: Vec<String> = Vec::new();
     for link in &limit.key.chain {
         let looks: Vec<_> = link.iter().map(|identity| look(identity, key, case)).collect();
         let mut not = looks.iter().filter_map(|look| match look {
-            Look::Not(why) => Some(why.clone()),
-            Look::There(_) => None,
+            IdentityLookup::Not(why) => Some(why.clone()),
+            IdentityLookup::There(_) => None,
         });
         if let Some(why) = not.next() {
             if !missing.contains(&why) {
@@ -36,8 +36,8 @@ pub(super) fn looked(limit: &PolicyLimit, key: &[Part<'_>], case: &Case<'_>) -> 
             continue;
         }
         let from = looks.into_iter().filter_map(|look| match look {
-            Look::There(from) => from,
-            Look::Not(_) => None,
+            IdentityLookup::There(from) => from,
+            IdentityLookup::Not(_) => None,
         });
         let from: Vec<_> = from.collect();
         let so = link.iter().map(word).collect::<Vec<_>>().join(" and ");
@@ -48,16 +48,16 @@ pub(super) fn looked(limit: &PolicyLimit, key: &[Part<'_>], case: &Case<'_>) -> 
         };
     }
     let so = match limit.key.missing {
-        Missing::Address => "the address",
-        Missing::Anonymous => "one budget for all who cannot be told",
+        MissingKeyRule::Address => "the address",
+        MissingKeyRule::Anonymous => "one budget for all who cannot be told",
         // Then there is no key.
-        Missing::Reject => return None,
+        MissingKeyRule::Reject => return None,
     };
     Some(format!("{}, so {so}", missing.join(", and ")))
 }
 
 /// Every place where a limit looks for who is asking, and what is there.
-pub(super) fn places_of(limit: &PolicyLimit, case: &Case<'_>) -> Vec<String> {
+pub(super) fn places_of(limit: &PolicyLimit, case: &ExplainCase<'_>) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     let mut tell = |text: String| {
         if !told.contains(&text) {
@@ -77,7 +77,7 @@ pub(super) fn places_of(limit: &PolicyLimit, case: &Case<'_>) -> Vec<String> {
             Identity::Cookie(name) => tell(there(&KeyPlace::Cookie(name.clone()), case)),
             Identity::Query(name) => tell(there(&KeyPlace::Query(name.clone()), case)),
             Identity::Jwt(claim) | Identity::JwtUnverified(claim) => {
-                if let Look::Not(why) = token(claim, false, case) {
+                if let IdentityLookup::Not(why) = token(claim, false, case) {
                     tell(why);
                 }
             }
@@ -91,7 +91,7 @@ pub(super) fn places_of(limit: &PolicyLimit, case: &Case<'_>) -> Vec<String> {
 }
 
 /// What is in a place, and for a key that is there and did not count, why.
-fn there(place: &KeyPlace, case: &Case<'_>) -> String {
+fn there(place: &KeyPlace, case: &ExplainCase<'_>) -> String {
     match found(place, case) {
         State::Missing => format!("{}: it is not there", name(place)),
         State::Unclear => format!("{}: it is there twice, or cannot be read", name(place)),
@@ -117,10 +117,10 @@ fn word(identity: &Identity) -> &'static str {
     }
 }
 
-fn look(identity: &Identity, key: &[Part<'_>], case: &Case<'_>) -> Look {
+fn look(identity: &Identity, key: &[Part<'_>], case: &ExplainCase<'_>) -> IdentityLookup {
     let has = |kind: Kind<'_>| key.iter().any(|part| part.kind == kind);
     match identity {
-        Identity::Address | Identity::Everyone => Look::There(None),
+        Identity::Address | Identity::Everyone => IdentityLookup::There(None),
         Identity::ApiKey => {
             api_key(has(Kind::ApiKey) || has(Kind::Consumer) || has(Kind::JwtClaim("sub")), case)
         }
@@ -129,9 +129,9 @@ fn look(identity: &Identity, key: &[Part<'_>], case: &Case<'_>) -> Look {
         Identity::Header(name) => in_place(&KeyPlace::Header(name.clone()), case),
         Identity::Cookie(name) => in_place(&KeyPlace::Cookie(name.clone()), case),
         Identity::Query(name) => in_place(&KeyPlace::Query(name.clone()), case),
-        Identity::Body(pointer) if has(Kind::Body(pointer)) => Look::There(None),
+        Identity::Body(pointer) if has(Kind::Body(pointer)) => IdentityLookup::There(None),
         Identity::Body(pointer) => {
-            Look::Not(format!("there is no `{}` in the body, or it cannot be read", shown(pointer)))
+            IdentityLookup::Not(format!("there is no `{}` in the body, or it cannot be read", shown(pointer)))
         }
         Identity::Jwt(claim) => token(claim, has(Kind::JwtClaim(claim)), case),
         Identity::JwtUnverified(claim) => token(claim, has(Kind::JwtClaimUnverified(claim)), case),
@@ -139,47 +139,50 @@ fn look(identity: &Identity, key: &[Part<'_>], case: &Case<'_>) -> Look {
 }
 
 /// An API key may stand in several places, and be nobody's.
-fn api_key(taken: bool, case: &Case<'_>) -> Look {
+fn api_key(taken: bool, case: &ExplainCase<'_>) -> IdentityLookup {
     let places = places(case);
     let mut sent = places.iter().filter(|place| !matches!(found(place, case), State::Missing));
     let there = sent.next();
     if let (Some(first), Some(second), true, true) = (there, sent.next(), taken, case.directory.is_some()) {
         let both = format!("the {} or {}", name(first), name(second));
-        return Look::There(Some(format!("{both}, whichever is in the consumers file, else the first")));
+        return IdentityLookup::There(Some(format!(
+            "{both}, whichever is in the consumers file, else the first"
+        )));
     }
     match (there, taken) {
-        (Some(place), true) => Look::There(Some(format!("the {}", name(place)))),
-        (None, true) => Look::There(None),
+        (Some(place), true) => IdentityLookup::There(Some(format!("the {}", name(place)))),
+        (None, true) => IdentityLookup::There(None),
         (Some(place), false) => match found(place, case) {
             State::One if *place == KeyPlace::Bearer && case.policy.settings().jwt.is_some() => {
-                Look::Not(format!("the {} is not valid, or does not say `sub`", name(place)))
+                IdentityLookup::Not(format!("the {} is not valid, or does not say `sub`", name(place)))
             }
-            State::One if case.directory.is_some() => {
-                Look::Not(format!("the key in the {} is nobody's in the consumers file", name(place)))
-            }
+            State::One if case.directory.is_some() => IdentityLookup::Not(format!(
+                "the key in the {} is nobody's in the consumers file",
+                name(place)
+            )),
             State::One => {
-                Look::Not(format!("no consumers file says whose the key in the {} is", name(place)))
+                IdentityLookup::Not(format!("no consumers file says whose the key in the {} is", name(place)))
             }
             State::Unclear | State::Missing => {
-                Look::Not(format!("{} is there twice, or cannot be read", name(place)))
+                IdentityLookup::Not(format!("{} is there twice, or cannot be read", name(place)))
             }
         },
         (None, false) => match places.as_slice() {
-            [] => Look::Not("there is no API key that is known".into()),
-            [one] => Look::Not(format!("{} is not there", name(one))),
+            [] => IdentityLookup::Not("there is no API key that is known".into()),
+            [one] => IdentityLookup::Not(format!("{} is not there", name(one))),
             several => {
                 let names: Vec<_> = several.iter().map(name).collect();
-                Look::Not(format!("{} are not there", names.join(" and ")))
+                IdentityLookup::Not(format!("{} are not there", names.join(" and ")))
             }
         },
     }
 }
 
 /// Where API keys stand: the policy keeps it with its operations. Of what meets none, only what the settings say is known.
-fn places(case: &Case<'_>) -> Vec<KeyPlace> {
+fn places(case: &ExplainCase<'_>) -> Vec<KeyPlace> {
     let operation = match case.matched {
-        Matched::Operation(id) | Matched::Loosely(id) => case.policy.operations().get(id.index()),
-        Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
+        RequestMatch::Operation(id) | RequestMatch::Loosely(id) => case.policy.operations().get(id.index()),
+        RequestMatch::Preflight | RequestMatch::Forwarded | RequestMatch::Unmatched { .. } => None,
     };
     operation.map_or_else(|| case.policy.settings().api_key.clone(), |operation| operation.api_key.clone())
 }
@@ -190,7 +193,7 @@ enum State {
     Unclear,
 }
 
-fn found(place: &KeyPlace, case: &Case<'_>) -> State {
+fn found(place: &KeyPlace, case: &ExplainCase<'_>) -> State {
     let mut room = Vec::new();
     let found = match place {
         KeyPlace::Header(name) if *name == AUTHORIZATION => {
@@ -216,7 +219,7 @@ fn found(place: &KeyPlace, case: &Case<'_>) -> State {
     state(&found)
 }
 
-fn credentials(scheme: Scheme, case: &Case<'_>) -> State {
+fn credentials(scheme: Scheme, case: &ExplainCase<'_>) -> State {
     match authorization::find(case.facts.headers, scheme, &mut Vec::new()) {
         Ok(_) => State::One,
         Err(found) => state(&found),
@@ -231,16 +234,16 @@ fn state(found: &Lookup<'_>) -> State {
     }
 }
 
-fn in_place(place: &KeyPlace, case: &Case<'_>) -> Look {
+fn in_place(place: &KeyPlace, case: &ExplainCase<'_>) -> IdentityLookup {
     match found(place, case) {
         // The key itself says which header it is.
-        State::One => Look::There(None),
-        State::Missing => Look::Not(format!("{} is not there", name(place))),
-        State::Unclear => Look::Not(format!("{} is there twice, or cannot be read", name(place))),
+        State::One => IdentityLookup::There(None),
+        State::Missing => IdentityLookup::Not(format!("{} is not there", name(place))),
+        State::Unclear => IdentityLookup::Not(format!("{} is there twice, or cannot be read", name(place))),
     }
 }
 
-fn token(claim: &str, taken: bool, case: &Case<'_>) -> Look {
+fn token(claim: &str, taken: bool, case: &ExplainCase<'_>) -> IdentityLookup {
     let jwt = case.policy.settings().jwt.as_ref().filter(|jwt| jwt.header != AUTHORIZATION);
     let sent = jwt.map_or_else(
         || header::bearer(case.facts.headers),
@@ -248,13 +251,16 @@ fn token(claim: &str, taken: bool, case: &Case<'_>) -> Look {
     );
     let place = jwt.map_or_else(|| "header Authorization".into(), |jwt| titled(&jwt.header));
     match (taken, sent) {
-        (true, _) => Look::There(Some(format!("the token in the {place}"))),
-        (false, Lookup::Missing | Lookup::Empty) => Look::Not(format!("there is no token in the {place}")),
-        (false, Lookup::One(_)) => {
-            Look::Not(format!("the token in the {place} is not valid, or does not say `{}`", shown(claim)))
+        (true, _) => IdentityLookup::There(Some(format!("the token in the {place}"))),
+        (false, Lookup::Missing | Lookup::Empty) => {
+            IdentityLookup::Not(format!("there is no token in the {place}"))
         }
+        (false, Lookup::One(_)) => IdentityLookup::Not(format!(
+            "the token in the {place} is not valid, or does not say `{}`",
+            shown(claim)
+        )),
         (false, Lookup::Repeated | Lookup::Malformed) => {
-            Look::Not(format!("the token in the {place} is there twice, or cannot be read"))
+            IdentityLookup::Not(format!("the token in the {place} is there twice, or cannot be read"))
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Every limit that applies to a request, with the numbers in force and the reason.
 
 use tollgate_algorithms::Mode;
-use tollgate_policy::model::{Cost, Level, LimitUse, PolicyLimit, Where, ZeroStatus};
+use tollgate_policy::model::{Cost, Level, LimitLocation, LimitUse, PolicyLimit, ZeroStatus};
 use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{
-    Budget, Charge, Directory, Facts, FileId, Hits, Matched, Nearest, Operation, Place, Policy, key,
+    Charge, ConsumerIndex, Facts, FileId, Hits, InheritedFrom, Operation, Place, Policy, RequestMatch,
+    VariantKind, key,
 };
 
 use super::key_trace::looked;
@@ -12,7 +13,7 @@ use super::reference;
 
 /// A limit that a request meets.
 #[derive(Debug)]
-pub(super) struct Met {
+pub(super) struct MatchedLimit {
     pub(super) name: String,
     /// Where it is written: file, line and column.
     pub(super) at: String,
@@ -30,15 +31,15 @@ pub(super) struct Met {
     pub(super) reviewers: Vec<String>,
     pub(super) description: Option<String>,
     /// What is charged for it.
-    pub(super) charges: Vec<Charged>,
+    pub(super) charges: Vec<ChargedKey>,
     /// For whom it is unlimited, if nothing is charged.
     pub(super) unlimited_for: Option<String>,
 }
 
 /// One budget that is charged.
 #[derive(Debug)]
-pub(super) struct Charged {
-    pub(super) budget: Budget,
+pub(super) struct ChargedKey {
+    pub(super) budget: VariantKind,
     pub(super) numbers: Numbers,
     /// Whose numbers these are, if they are not everybody's.
     pub(super) numbers_of: Option<String>,
@@ -53,17 +54,17 @@ pub(super) struct Charged {
 
 /// A request, and all that was asked of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Case<'a> {
+pub(super) struct ExplainCase<'a> {
     pub(super) policy: &'a Policy,
     pub(super) facts: &'a Facts<'a>,
-    pub(super) matched: Matched,
+    pub(super) matched: RequestMatch,
     pub(super) hits: &'a Hits,
-    pub(super) directory: Option<&'a Directory>,
+    pub(super) directory: Option<&'a ConsumerIndex>,
 }
 
 /// A limit that would have met a request, had none stood nearer.
 #[derive(Debug)]
-pub(super) struct Farther {
+pub(super) struct OverriddenLimit {
     pub(super) name: String,
     /// In one word, for programs: `path`, `tag` or `root`.
     pub(super) level: &'static str,
@@ -73,20 +74,23 @@ pub(super) struct Farther {
 /// The limits on the path and the tags of an operation and at the root that do not meet it.
 ///
 /// Only those in the operation's own file: another document's root was never one of its own.
-pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
+pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<OverriddenLimit> {
     let limits = policy.limits().iter().enumerate();
     let others = limits.filter(|(at, limit)| {
         !operation.limits.iter().any(|id| id.index() == *at) && is_in(limit, operation.place.file)
     });
     let found = others.filter_map(|(_, limit)| {
         let level = match &limit.at {
-            Where::Path(path) if *path == operation.written => "path",
-            Where::Tag(tag) if operation.tags.contains(tag) => "tag",
-            Where::Root => "root",
-            Where::Path(_) | Where::Tag(_) | Where::Operation(_) | Where::Named(_) => return None,
+            LimitLocation::Path(path) if *path == operation.written => "path",
+            LimitLocation::Tag(tag) if operation.tags.contains(tag) => "tag",
+            LimitLocation::Root => "root",
+            LimitLocation::Path(_)
+            | LimitLocation::Tag(_)
+            | LimitLocation::Operation(_)
+            | LimitLocation::Named(_) => return None,
         };
         let at = policy.sources().locate(limit.place);
-        Some(Farther { name: limit.name.clone(), level, at })
+        Some(OverriddenLimit { name: limit.name.clone(), level, at })
     });
     let mut found: Vec<_> = found.collect();
     // The nearer ones first.
@@ -95,11 +99,11 @@ pub(super) fn farther(policy: &Policy, operation: &Operation) -> Vec<Farther> {
 }
 
 /// The limits of a request, in the policy's order.
-pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
-    let Case { policy, matched, hits, .. } = *case;
+pub(super) fn met(case: &ExplainCase<'_>) -> Vec<MatchedLimit> {
+    let ExplainCase { policy, matched, hits, .. } = *case;
     let operation = match matched {
-        Matched::Operation(id) | Matched::Loosely(id) => policy.operation(id),
-        Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. } => None,
+        RequestMatch::Operation(id) | RequestMatch::Loosely(id) => policy.operation(id),
+        RequestMatch::Preflight | RequestMatch::Forwarded | RequestMatch::Unmatched { .. } => None,
     };
     let limits = policy.applied(case.facts, matched);
     let limits = limits.filter_map(|(_, at)| Some((at, policy.limits().get(at.limit.index())?)));
@@ -110,7 +114,7 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
         let charges: Vec<_> = charges.collect();
         let reference = operation.and_then(|operation| reference::of(limit, operation, policy));
         let (level, nearest) = why(used, limit, (reference, operation), policy);
-        Met {
+        MatchedLimit {
             name: limit.name.clone(),
             at: policy.sources().locate(limit.place),
             reference: reference.map(|place| policy.sources().locate(place)),
@@ -130,8 +134,8 @@ pub(super) fn met(case: &Case<'_>) -> Vec<Met> {
     with_charges.collect()
 }
 
-fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Charged> {
-    let Case { policy, hits, directory, .. } = *case;
+fn charged(charge: &Charge, limit: &PolicyLimit, case: &ExplainCase<'_>) -> Option<ChargedKey> {
+    let ExplainCase { policy, hits, directory, .. } = *case;
     let numbers = *policy.numbers(charge.variant, directory)?;
     let numbers_of = match policy.variants().get(charge.variant.index()) {
         Some(variant) => variant.tier.as_ref().map(|tier| format!("the tier {tier}")),
@@ -140,7 +144,7 @@ fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Char
     let parts: Vec<_> = key::parts(hits.key(charge))?.collect();
     let key = parts.iter().map(ToString::to_string).collect();
     // Budgets besides are the address's, whoever is asking.
-    let key_from = (charge.budget == Budget::Own).then(|| looked(limit, &parts, case)).flatten();
+    let key_from = (charge.budget == VariantKind::Own).then(|| looked(limit, &parts, case)).flatten();
     let cost_from = match policy.cost_of(hits, charge)? {
         Cost::Fixed(_) => None,
         Cost::Asked { max, .. } => Some(format!("what the request says, at most {max}")),
@@ -151,7 +155,15 @@ fn charged(charge: &Charge, limit: &PolicyLimit, case: &Case<'_>) -> Option<Char
             "the operations in the body, at most {max}; a body that is not given counts as the most"
         )),
     };
-    Some(Charged { budget: charge.budget, numbers, numbers_of, key, key_from, cost: charge.cost, cost_from })
+    Some(ChargedKey {
+        budget: charge.budget,
+        numbers,
+        numbers_of,
+        key,
+        key_from,
+        cost: charge.cost,
+        cost_from,
+    })
 }
 
 /// Who is not limited by a limit: a tier, or else a consumer by an override.
@@ -162,7 +174,7 @@ fn unlimited_for(limit: &PolicyLimit, tier: Option<&str>) -> String {
     }
 }
 
-impl Met {
+impl MatchedLimit {
     /// In one word, for programs: `enforced` or `shadow`.
     pub(super) const fn mode_word(&self) -> &'static str {
         match self.mode {
@@ -189,22 +201,24 @@ fn why(
     let path = operation.map_or("", |operation| operation.written.as_str());
     let (word, place, plain, here) = match used.level {
         Level::Operation => {
-            let here = matches!(&limit.at, Where::Operation(name) if name.ends_with(path));
-            ("operation", "on the operation itself".to_owned(), Nearest::Operation, here)
+            let here = matches!(&limit.at, LimitLocation::Operation(name) if name.ends_with(path));
+            ("operation", "on the operation itself".to_owned(), InheritedFrom::Operation, here)
         }
         Level::Path => {
-            let here = matches!(&limit.at, Where::Path(at) if at == path);
-            ("path", format!("on the path {path}"), Nearest::Path, here)
+            let here = matches!(&limit.at, LimitLocation::Path(at) if at == path);
+            ("path", format!("on the path {path}"), InheritedFrom::Path, here)
         }
         Level::Tag(at) => {
             let tag = operation.and_then(|operation| operation.tags.get(at)).map_or("", String::as_str);
-            let here = matches!(&limit.at, Where::Tag(at) if at == tag);
-            ("tag", format!("on the tag {tag}"), Nearest::Tag, here)
+            let here = matches!(&limit.at, LimitLocation::Tag(at) if at == tag);
+            ("tag", format!("on the tag {tag}"), InheritedFrom::Tag, here)
         }
-        Level::Root => ("root", "at the root".into(), Nearest::Root, limit.at == Where::Root),
+        Level::Root => ("root", "at the root".into(), InheritedFrom::Root, limit.at == LimitLocation::Root),
     };
     let stands = match (&limit.at, reference) {
-        (Where::Named(_), _) => format!("it is named at {}, {place}", policy.sources().locate(used.place)),
+        (LimitLocation::Named(_), _) => {
+            format!("it is named at {}, {place}", policy.sources().locate(used.place))
+        }
         (_, Some(_)) => format!("a `$ref` to it stands {place}"),
         (_, None) if here => format!("it stands {place}"),
         // The first limit of a name is the one that is kept.

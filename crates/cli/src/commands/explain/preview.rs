@@ -7,7 +7,7 @@ use tollgate_policy::model;
 use tollgate_policy::numbers::Numbers;
 use tollgate_tower::{HeaderFormats, ResetFormat, ResponseConfig, ResponseWriter};
 
-use super::limits::{Charged, Met};
+use super::limits::{ChargedKey, MatchedLimit};
 use super::refusal::{self, Refusal};
 
 /// What clients are told, unless the gateway's settings say otherwise. The reset is a wait here, because there is no instant before
@@ -22,7 +22,7 @@ pub(super) const RESPONSES: ResponseConfig = ResponseConfig {
 
 /// What a client would be told.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Told {
+pub(super) struct ResponsePreview {
     /// The `RateLimit-Policy` field, if a limit may be shown.
     pub(super) policy: Option<String>,
     /// The `RateLimit` field of the first request.
@@ -34,7 +34,7 @@ pub(super) struct Told {
 }
 
 /// A hit on an unused key.
-pub(super) struct Fresh {
+pub(super) struct FreshHit {
     pub(super) descriptor: LimitDescriptor,
     pub(super) limit: Limit,
     pub(super) cost: u64,
@@ -42,11 +42,11 @@ pub(super) struct Fresh {
 
 /// The status of each hit after these decisions. The position of a hit identifies its descriptor.
 pub(super) fn statuses<'a>(
-    hits: &'a [Fresh],
+    hits: &'a [FreshHit],
     decisions: impl Iterator<Item = Decision>,
 ) -> impl Iterator<Item = LimitStatus<'a>> {
     let both = (0..).zip(hits).zip(decisions);
-    let status = |((id, hit), decision): ((usize, &'a Fresh), _)| {
+    let status = |((id, hit), decision): ((usize, &'a FreshHit), _)| {
         LimitStatus::new(DescriptorId::from(id), &hit.descriptor, decision)
     };
     let mut statuses: Vec<_> = both.map(status).collect();
@@ -55,14 +55,14 @@ pub(super) fn statuses<'a>(
 }
 
 /// Writes the responses that a client would see.
-pub(super) fn writer(hits: &[Fresh]) -> ResponseWriter {
+pub(super) fn writer(hits: &[FreshHit]) -> ResponseWriter {
     let descriptors: Vec<_> = hits.iter().map(|hit| Some(hit.descriptor.clone())).collect();
     ResponseWriter::for_descriptors(&descriptors, RESPONSES)
 }
 
 /// Works it out.
-pub(super) fn told(limits: &[Met], now: Micros) -> Told {
-    let mut told = Told::default();
+pub(super) fn told(limits: &[MatchedLimit], now: Micros) -> ResponsePreview {
+    let mut told = ResponsePreview::default();
     let enforced = limits.iter().filter(|met| met.mode == Mode::Enforced);
     let enforced: Vec<_> = enforced.flat_map(fresh).collect();
     told.refusal = refusal::refusal(&enforced, now);
@@ -81,8 +81,8 @@ pub(super) fn told(limits: &[Met], now: Micros) -> Told {
     told
 }
 
-fn fresh(met: &Met) -> Vec<Fresh> {
-    let hit = |charge: &Charged| match charge.numbers {
+fn fresh(met: &MatchedLimit) -> Vec<FreshHit> {
+    let hit = |charge: &ChargedKey| match charge.numbers {
         Numbers::Counted(limit) => {
             let visibility = if met.visible { Visibility::Shown } else { Visibility::Hidden };
             let zero_status = match met.zero_status {
@@ -93,7 +93,7 @@ fn fresh(met: &Met) -> Vec<Fresh> {
             let descriptor = descriptor.with_zero_status(zero_status);
             let descriptor = descriptor.with_description(met.description.as_deref());
             let descriptor = descriptor.for_budget(charge.budget);
-            Some(Fresh { descriptor, limit, cost: charge.cost })
+            Some(FreshHit { descriptor, limit, cost: charge.cost })
         }
         // Of what is in flight nothing can be said beforehand.
         Numbers::Unlimited | Numbers::Queue { .. } | Numbers::Concurrency { .. } => None,

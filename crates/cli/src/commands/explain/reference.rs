@@ -1,23 +1,23 @@
 //! Which `$ref` leads an operation to a limit. A limit knows every `$ref` to it, and operations share limits.
 
-use tollgate_policy::model::{PolicyLimit, Where};
-use tollgate_policy::{Nearest, Operation, Place, Policy};
+use tollgate_policy::model::{LimitLocation, PolicyLimit};
+use tollgate_policy::{InheritedFrom, Operation, Place, Policy};
 
 /// The `$ref` by which an operation, its path, its tag or the root has a limit; `None` if the limit itself stands there.
 pub(super) fn of(limit: &PolicyLimit, operation: &Operation, policy: &Policy) -> Option<Place> {
     let operations = || policy.operations().iter();
     let paths = operations().map(|other| other.template_at).filter(|at| *at != operation.template_at);
     match operation.nearest {
-        Nearest::Operation => {
+        InheritedFrom::Operation => {
             let others = operations().map(|other| other.place).filter(|at| *at != operation.place);
             between(limit, operation.place, others.chain(paths))
         }
-        Nearest::Path => between(limit, operation.template_at, paths),
-        Nearest::Tag | Nearest::Root => {
-            let here = matches!(limit.at, Where::Tag(_) | Where::Root);
+        InheritedFrom::Path => between(limit, operation.template_at, paths),
+        InheritedFrom::Tag | InheritedFrom::Root => {
+            let here = matches!(limit.at, LimitLocation::Tag(_) | LimitLocation::Root);
             limit.references.first().copied().filter(|_| here)
         }
-        Nearest::Off(_) | Nearest::Nothing => None,
+        InheritedFrom::Off(_) | InheritedFrom::Nothing => None,
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use tollgate_algorithms::{Decision, Micros, Retry, decide};
 use tollgate_tower::{ErrorResponse, problem};
 
-use super::preview::{Fresh, statuses, writer};
+use super::preview::{FreshHit, statuses, writer};
 
 /// Every field about limits, in the order in which they are shown: as it is sent, and as people write it.
 const FIELDS: [(&str, &str); 8] = [
@@ -41,7 +41,7 @@ pub(super) struct Refusal {
 ///
 /// So many requests at one instant are the same as one of their cost together (a law of the core), so that no burst is
 /// too large to be worked out.
-pub(super) fn refusal(hits: &[Fresh], now: Micros) -> Option<Refusal> {
+pub(super) fn refusal(hits: &[FreshHit], now: Micros) -> Option<Refusal> {
     let granted = hits.iter().filter_map(|hit| hit.limit.capacity().checked_div(hit.cost)).min()?;
     let decided: Vec<_> = hits.iter().map(|hit| (hit, after(hit, granted, now))).collect();
     let mut longest: Option<((Retry, bool), &str)> = None;
@@ -66,7 +66,7 @@ pub(super) fn refusal(hits: &[Fresh], now: Micros) -> Option<Refusal> {
 }
 
 /// What the next request is answered, after so many.
-fn after(hit: &Fresh, granted: u64, now: Micros) -> Decision {
+fn after(hit: &FreshHit, granted: u64, now: Micros) -> Decision {
     let mut state = None;
     let (change, _) = decide(&hit.limit, None, now, hit.cost.saturating_mul(granted));
     change.apply(&mut state);
@@ -98,12 +98,12 @@ mod tests {
 
     const NOW: Micros = Micros::from_secs(1_000_000);
 
-    fn hit(limit: Limit, cost: u64) -> Fresh {
+    fn hit(limit: Limit, cost: u64) -> FreshHit {
         named("a", limit, cost, Visibility::Shown)
     }
 
-    fn named(name: &str, limit: Limit, cost: u64, visibility: Visibility) -> Fresh {
-        Fresh { descriptor: LimitDescriptor::new(name, limit).with_visibility(visibility), limit, cost }
+    fn named(name: &str, limit: Limit, cost: u64, visibility: Visibility) -> FreshHit {
+        FreshHit { descriptor: LimitDescriptor::new(name, limit).with_visibility(visibility), limit, cost }
     }
 
     fn violated(refusal: &Refusal) -> String {

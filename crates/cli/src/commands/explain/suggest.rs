@@ -7,7 +7,7 @@ const NEAR_MAX: usize = 3;
 
 /// An operation, and why it was not met.
 #[derive(Debug)]
-pub(super) struct Near {
+pub(super) struct NearbyOperation {
     pub(super) name: String,
     pub(super) at: String,
     pub(super) why: String,
@@ -15,7 +15,7 @@ pub(super) struct Near {
 
 /// How alike a template and a path are; the larger, the more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Likeness {
+struct Similarity {
     /// The template has this path: something else kept the request from it.
     whole: bool,
     /// It would have it under another base path, or in letters of another case.
@@ -29,8 +29,8 @@ struct Likeness {
 }
 
 /// The nearest operations, the nearest first.
-pub(super) fn near(policy: &Policy, facts: &Facts<'_>) -> Vec<Near> {
-    let mut found: Vec<(Likeness, Vec<String>, &Operation)> = Vec::new();
+pub(super) fn near(policy: &Policy, facts: &Facts<'_>) -> Vec<NearbyOperation> {
+    let mut found: Vec<(Similarity, Vec<String>, &Operation)> = Vec::new();
     for operation in policy.operations() {
         let templates = operation.bases.iter().map(|base| format!("{base}{}", operation.written));
         let Some(mut best) = templates.map(|template| likeness(&template, facts.path)).max() else {
@@ -54,7 +54,7 @@ pub(super) fn near(policy: &Policy, facts: &Facts<'_>) -> Vec<Near> {
         } else {
             "its path is another".into()
         };
-        Near { name: operation.name(), at: policy.sources().locate(operation.place), why }
+        NearbyOperation { name: operation.name(), at: policy.sources().locate(operation.place), why }
     });
     described.collect()
 }
@@ -76,9 +76,9 @@ fn nearly(operation: &Operation, path: &str) -> Vec<String> {
     base.filter(|_| has(&small, &lower)).map(|base| vec![under(base), case()]).unwrap_or_default()
 }
 
-fn likeness(template: &str, path: &str) -> Likeness {
+fn likeness(template: &str, path: &str) -> Similarity {
     let (mut theirs, mut ours) = (template.split('/').skip(1), path.split('/').skip(1));
-    let mut found = Likeness { whole: true, nearly: false, start: 0, letters: 0, segments: 0 };
+    let mut found = Similarity { whole: true, nearly: false, start: 0, letters: 0, segments: 0 };
     loop {
         let (theirs, ours) = (theirs.next(), ours.next());
         let agrees = match (theirs, ours) {

@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::report::Report;
-use crate::finding::Counts;
+use crate::finding::SeverityCounts;
 use crate::formats;
 
 /// All of it.
 pub(super) fn report(report: &Report) -> Value {
     let findings: Vec<_> = report.findings().iter().map(formats::json::finding).collect();
-    let Counts { errors, warnings, notes, more } = report.counts;
+    let SeverityCounts { errors, warnings, notes, more } = report.counts;
     let unread = report.unread.iter().map(|(file, why)| json!({ "file": file, "why": why }));
     let suppressed = report.suppressed.iter().map(|(finding, reason)| {
         let mut object = formats::json::finding(finding);

@@ -8,8 +8,8 @@ use tollgate_policy::{Diagnostic, Severity, Sources};
 use super::coverage::Coverage;
 use super::owners::Owners;
 use super::severity::Severities;
-use crate::documents::Checked;
-use crate::finding::{Aside, Counts, Finding};
+use crate::documents::CheckedDocuments;
+use crate::finding::{Finding, RunNote, SeverityCounts};
 use crate::formats::junit::{Case, Fault, Suite};
 use crate::formats::sarif;
 
@@ -25,7 +25,7 @@ pub(super) struct Report {
     pub(super) sources: Vec<Sources>,
     /// What comments accept, with their reasons.
     pub(super) suppressed: Vec<(Finding, String)>,
-    pub(super) counts: Counts,
+    pub(super) counts: SeverityCounts,
     pub(super) coverage: Coverage,
     pub(super) owners: Owners,
     /// What has been said: of which file, where, and what.
@@ -49,8 +49,8 @@ impl Report {
     }
 
     /// Adds what was found in a document and all that it leads to.
-    pub(super) fn add(&mut self, checked: Checked) {
-        let Checked { sources, findings, more, in_consumers, policy, .. } = checked;
+    pub(super) fn add(&mut self, checked: CheckedDocuments) {
+        let CheckedDocuments { sources, findings, more, in_consumers, policy, .. } = checked;
         self.checked.extend(sources.iter().next().map(|(_, source)| source.name().to_owned()));
         self.read.extend(sources.iter().map(|(_, source)| source.name().to_owned()));
         self.counts.more = self.counts.more.saturating_add(more);
@@ -119,12 +119,12 @@ impl Report {
     }
 
     /// What is about the run, and about no place of a document.
-    pub(super) fn asides(&self) -> Vec<Aside> {
+    pub(super) fn asides(&self) -> Vec<RunNote> {
         let unread =
-            self.unread.iter().map(|(_, why)| Aside { severity: Severity::Error, message: why.clone() });
+            self.unread.iter().map(|(_, why)| RunNote { severity: Severity::Error, message: why.clone() });
         let more = Some(self.counts.more)
             .filter(|more| *more > 0)
-            .map(|more| Aside { severity: Severity::Note, message: format!("{more} more are not listed") });
+            .map(|more| RunNote { severity: Severity::Note, message: format!("{more} more are not listed") });
         unread.chain(more).collect()
     }
 

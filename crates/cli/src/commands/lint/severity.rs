@@ -21,7 +21,7 @@ pub(super) struct Severities {
 }
 
 /// What was chosen.
-pub(super) enum Chosen {
+pub(super) enum SeverityChoice {
     These(Severities),
     /// It cannot be told what was: that was printed, and this is how it ends.
     Wrong(Exit),
@@ -44,7 +44,7 @@ fn not_advice(code: &str, codes: &[&str]) -> String {
 
 impl Severities {
     /// What the file and the flags say; flags go before the file.
-    pub(super) fn chosen(args: &LintArgs, err: &mut dyn Write) -> io::Result<Chosen> {
+    pub(super) fn chosen(args: &LintArgs, err: &mut dyn Write) -> io::Result<SeverityChoice> {
         let codes: Vec<_> = lint_codes::ADVICE.iter().map(|(code, _)| *code).collect();
         let named = args.config.as_deref();
         let text = match named {
@@ -56,7 +56,7 @@ impl Severities {
             Ok(text) => text,
             Err(why) => {
                 writeln!(err, "tollgate: {} cannot be read: {why}", shown(name))?;
-                return Ok(Chosen::Wrong(Exit::Usage));
+                return Ok(SeverityChoice::Wrong(Exit::Usage));
             }
         };
         let config = match text.map(|text| Config::parse(name, text, &codes)) {
@@ -66,7 +66,7 @@ impl Severities {
                 for finding in refused.findings.all() {
                     writeln!(err, "{}\n", render::draw(finding, &refused.sources))?;
                 }
-                return Ok(Chosen::Wrong(Exit::Usage));
+                return Ok(SeverityChoice::Wrong(Exit::Usage));
             }
         };
         let allowed = args.allow.iter().map(|code| (code.clone(), Level::Off));
@@ -74,10 +74,10 @@ impl Severities {
         let flags: Vec<_> = flags.collect();
         if let Some((code, _)) = flags.iter().find(|(code, _)| !codes.contains(&code.as_str())) {
             writeln!(err, "tollgate: {}", not_advice(code, &codes))?;
-            return Ok(Chosen::Wrong(Exit::Usage));
+            return Ok(SeverityChoice::Wrong(Exit::Usage));
         }
         let levels = config.severity.into_iter().chain(flags).collect();
-        Ok(Chosen::These(Self { levels, strict: config.strict || args.strict }))
+        Ok(SeverityChoice::These(Self { levels, strict: config.strict || args.strict }))
     }
 
     /// The severity of a finding; `None` if it is not shown.

@@ -1,10 +1,10 @@
 //! What happened, as a test report: a suite for each file, a case for each scenario.
 
-use super::{Outcome, Played};
+use super::{FileResult, ScenarioResult};
 use crate::formats::junit::{Case, Fault, Suite};
 
 /// The suites of all files, and one for each that could not be read.
-pub(super) fn suites(all: &[Played], unread: &[(String, String)]) -> Vec<Suite> {
+pub(super) fn suites(all: &[FileResult], unread: &[(String, String)]) -> Vec<Suite> {
     let played = all.iter().map(|played| {
         let scenarios = played.scenarios.iter().map(case);
         let wrong = played.wrong.iter().map(|finding| {
@@ -20,7 +20,7 @@ pub(super) fn suites(all: &[Played], unread: &[(String, String)]) -> Vec<Suite> 
     played.chain(unread).collect()
 }
 
-fn case(outcome: &Outcome) -> Case {
+fn case(outcome: &ScenarioResult) -> Case {
     let name = outcome.name.clone();
     let Some(first) = outcome.failures.first() else {
         return Case { name, fault: Fault::None { output: String::new() } };

@@ -1,7 +1,7 @@
 //! Checks of availability: replicas required for writes, client connections, idle timeouts, stuck scripts.
 
 use super::super::finding::Finding;
-use super::super::observations::Found;
+use super::super::observations::Observations;
 use super::{by_config, by_info, info_lacks};
 
 const REPLICAS: &str = "replicas";
@@ -12,7 +12,7 @@ const ENDLESS: &str = "scripts";
 /// Percentage of `maxclients` from which the check warns.
 const FULL_PERCENT: u64 = 80;
 
-pub(super) fn replicas(found: &Found) -> Finding {
+pub(super) fn replicas(found: &Observations) -> Finding {
     by_config(found, REPLICAS, |info, config| {
         let wanted = config.number("min-replicas-to-write").or_else(|| config.number("min-slaves-to-write"));
         let Some(wanted) = wanted else {
@@ -45,7 +45,7 @@ pub(super) fn replicas(found: &Found) -> Finding {
     })
 }
 
-pub(super) fn clients(found: &Found) -> Finding {
+pub(super) fn clients(found: &Observations) -> Finding {
     by_info(found, CLIENTS, |info| {
         let set = found.config.as_ref().ok().and_then(|config| config.number("maxclients"));
         let max = info.number("maxclients").or(set);
@@ -78,7 +78,7 @@ pub(super) fn clients(found: &Found) -> Finding {
     })
 }
 
-pub(super) fn idle(found: &Found) -> Finding {
+pub(super) fn idle(found: &Observations) -> Finding {
     by_config(found, IDLE, |_, config| match config.number("timeout") {
         Some(0) => Finding::good(IDLE, "idle connections stay open"),
         Some(seconds) => {
@@ -92,7 +92,7 @@ pub(super) fn idle(found: &Found) -> Finding {
 }
 
 /// Another client's script that does not end: the server reports it only after this limit.
-pub(super) fn endless(found: &Found) -> Finding {
+pub(super) fn endless(found: &Observations) -> Finding {
     by_config(found, ENDLESS, |_, config| {
         let limit = config.number("lua-time-limit").or_else(|| config.number("busy-reply-threshold"));
         match limit {

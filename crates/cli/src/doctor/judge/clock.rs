@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::finding::Finding;
-use super::super::observations::Found;
+use super::super::observations::Observations;
 use super::shown;
 
 const CLOCK: &str = "clock";
@@ -11,7 +11,7 @@ const CLOCK: &str = "clock";
 /// Clocks synchronised by NTP differ by less. The check is certain only if the whole error range is on one side.
 const APART_MAX: Duration = Duration::from_millis(500);
 
-pub(super) fn clock(found: &Found) -> Finding {
+pub(super) fn clock(found: &Observations) -> Finding {
     let clock = match &found.clock {
         Ok(clock) => clock,
         Err(why) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tollgate_redis::StoreError;
 
 use super::super::finding::Finding;
-use super::super::observations::{Found, Slow};
+use super::super::observations::{Observations, SlowEvent};
 use super::super::remedies::cure;
 use super::{config_lacks, not_asked, shown};
 
@@ -23,7 +23,7 @@ const SLOW_SEEN: u64 = 1_024;
 /// Maximum age of a reported slow command.
 const LATELY: Duration = Duration::from_secs(3600);
 
-pub(super) fn decisions(found: &Found) -> Finding {
+pub(super) fn decisions(found: &Observations) -> Finding {
     match &found.decided {
         Ok(()) => Finding::good(
             DECISIONS,
@@ -44,7 +44,7 @@ pub(super) fn decisions(found: &Found) -> Finding {
     }
 }
 
-pub(super) fn latency(found: &Found) -> Finding {
+pub(super) fn latency(found: &Observations) -> Finding {
     let latency = match &found.latency {
         Ok(latency) => latency,
         Err(why) => {
@@ -81,8 +81,8 @@ pub(super) fn latency(found: &Found) -> Finding {
     }
 }
 
-pub(super) fn slow(found: &Found) -> Finding {
-    let held = |slow: &&Slow| slow.took > found.budget / 2 && slow.ago <= LATELY;
+pub(super) fn slow(found: &Observations) -> Finding {
+    let held = |slow: &&SlowEvent| slow.took > found.budget / 2 && slow.ago <= LATELY;
     let lately = || found.slow.iter().flatten().chain(found.events.iter().flatten()).filter(held);
     if let Some(worst) = lately().max_by_key(|slow| slow.took) {
         let sentence = format!(
@@ -107,7 +107,7 @@ pub(super) fn slow(found: &Found) -> Finding {
 }
 
 /// The slow log is empty. That is good only if the server would have recorded slow commands.
-fn remembers(found: &Found) -> Finding {
+fn remembers(found: &Observations) -> Finding {
     let config = match &found.config {
         Ok(config) => config,
         Err(why) => return not_asked(found, SLOW, ("CONFIG GET", "+config|get"), why),

@@ -1,7 +1,7 @@
 //! Checks eviction, free memory, and whether other programs use the server.
 
 use super::super::finding::Finding;
-use super::super::observations::Found;
+use super::super::observations::Observations;
 use super::{by_info, bytes, info_lacks};
 
 const EVICTION: &str = "eviction";
@@ -17,7 +17,7 @@ const FULL_PERCENT: u64 = 90;
 const NO_EVICTION: &str = "`CONFIG SET maxmemory-policy noeviction`, and the same in redis.conf: a full server then replies OOM, and \
                            `when_store_fails` of each limit applies";
 
-pub(super) fn eviction(found: &Found) -> Finding {
+pub(super) fn eviction(found: &Observations) -> Finding {
     by_info(found, EVICTION, |info| {
         let (Some(policy), Some(max)) = (info.get("maxmemory_policy"), info.number("maxmemory")) else {
             return Finding::unknown(EVICTION, "`INFO` does not show the eviction policy", NO_EVICTION);
@@ -61,7 +61,7 @@ pub(super) fn eviction(found: &Found) -> Finding {
     })
 }
 
-pub(super) fn room(found: &Found) -> Finding {
+pub(super) fn room(found: &Observations) -> Finding {
     by_info(found, ROOM, |info| {
         let (Some(used), Some(max)) = (info.number("used_memory"), info.number("maxmemory")) else {
             return Finding::unknown(
@@ -88,7 +88,7 @@ pub(super) fn room(found: &Found) -> Finding {
 }
 
 /// Keys without a TTL belong to other programs. The field reads `keys=3,expires=2,avg_ttl=0`; an empty database has none.
-pub(super) fn company(found: &Found) -> Finding {
+pub(super) fn company(found: &Observations) -> Finding {
     by_info(found, COMPANY, |info| {
         let (mut foreign, mut keys) = (0_u64, 0_u64);
         for (name, value) in

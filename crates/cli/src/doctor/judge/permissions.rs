@@ -1,14 +1,14 @@
 //! Checks permissions: too few, or more than needed; and the secret for key names.
 
 use super::super::finding::Finding;
-use super::super::observations::Found;
+use super::super::observations::Observations;
 
 const RIGHTS: &str = "rights";
 const PASSWORD: &str = "password";
 const SECRET: &str = "secret";
 
 /// Checks whether key names reveal who uses the API.
-pub(super) fn secret(found: &Found) -> Finding {
+pub(super) fn secret(found: &Observations) -> Finding {
     if found.has_secret {
         return Finding::good(
             SECRET,
@@ -23,7 +23,7 @@ pub(super) fn secret(found: &Found) -> Finding {
     )
 }
 
-pub(super) fn rights(found: &Found) -> Finding {
+pub(super) fn rights(found: &Observations) -> Finding {
     let user = found.user.as_deref().unwrap_or("default");
     let rights = match &found.rights {
         Ok(rights) => rights,
@@ -66,7 +66,7 @@ pub(super) fn rights(found: &Found) -> Finding {
 /// Checks for permissions beyond what is needed, which is advice only.
 ///
 /// It does not test whether a wrong password is accepted: the server would log that (`ACL LOG`), and it could look like an attack.
-pub(super) fn password(found: &Found) -> Finding {
+pub(super) fn password(found: &Observations) -> Finding {
     let user = "`ACL SETUSER tollgate on >… ~tg3:* +eval +evalsha +get +set +del +getrange +setrange +strlen +pttl +pexpire +time +select +client|setname +ping`";
     let Some(name) = &found.user else {
         let sentence =

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::finding::Finding;
-use super::super::observations::{Fields, Found};
+use super::super::observations::{Fields, Observations};
 use super::super::remedies::cure;
 use super::{by_config, by_info, config_lacks, info_lacks, shown, worse};
 use tollgate_redis::Cause;
@@ -16,7 +16,7 @@ const RESTART: &str = "restart";
 const APPENDS: &str = "aof_enabled";
 
 /// Checks whether the last save succeeded.
-pub(super) fn saving(found: &Found) -> Finding {
+pub(super) fn saving(found: &Observations) -> Finding {
     by_info(found, SAVING, |info| {
         let failed = |name: &str| info.get(name).is_some_and(|status| status != "ok");
         let appends = appends(info);
@@ -61,7 +61,7 @@ fn appends(info: &Fields) -> Option<bool> {
     }
 }
 
-fn snapshot_failed(found: &Found) -> Finding {
+fn snapshot_failed(found: &Observations) -> Finding {
     let config = |name: &str| found.config.as_ref().ok().and_then(|config| config.get(name));
     match (config("stop-writes-on-bgsave-error"), config("save")) {
         (Some("no"), _) => Finding::warning(
@@ -88,11 +88,11 @@ fn snapshot_failed(found: &Found) -> Finding {
 }
 
 /// Checks how long decisions wait while the server saves.
-pub(super) fn stalls(found: &Found) -> Finding {
+pub(super) fn stalls(found: &Observations) -> Finding {
     by_info(found, STALLS, |info| worse(fork(found, info), fsync(found, info)))
 }
 
-fn fork(found: &Found, info: &Fields) -> Finding {
+fn fork(found: &Observations, info: &Fields) -> Finding {
     let Some(fork) = info.number("latest_fork_usec").map(Duration::from_micros) else {
         return info_lacks(STALLS, ("stats", "latest_fork_usec"));
     };
@@ -113,7 +113,7 @@ fn fork(found: &Found, info: &Fields) -> Finding {
     Finding::good(STALLS, format!("decisions do not wait for the disk; {last}"))
 }
 
-fn fsync(found: &Found, info: &Fields) -> Finding {
+fn fsync(found: &Observations, info: &Fields) -> Finding {
     match appends(info) {
         Some(true) => {}
         Some(false) => return Finding::good(STALLS, String::new()),
@@ -146,7 +146,7 @@ fn fsync(found: &Found, info: &Fields) -> Finding {
 }
 
 /// Reports what a restart loses.
-pub(super) fn restart(found: &Found) -> Finding {
+pub(super) fn restart(found: &Observations) -> Finding {
     by_config(found, RESTART, |info, config| {
         let Some(appends) = appends(info) else {
             return info_lacks(RESTART, ("persistence", APPENDS));

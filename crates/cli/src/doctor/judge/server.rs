@@ -1,7 +1,7 @@
 //! Checks the server's version and role.
 
 use super::super::finding::Finding;
-use super::super::observations::{Fields, Found};
+use super::super::observations::{Fields, Observations};
 use super::{by_info, info_lacks};
 
 /// The oldest Redis that the scripts are tested on.
@@ -10,11 +10,11 @@ const OLDEST: (u64, u64) = (6, 2);
 const VERSION: &str = "version";
 const ROLE: &str = "role";
 
-pub(super) fn is_sentinel(found: &Found) -> bool {
+pub(super) fn is_sentinel(found: &Observations) -> bool {
     found.info.as_ref().is_ok_and(|info| info.get("redis_mode") == Some("sentinel"))
 }
 
-pub(super) fn version(found: &Found) -> Finding {
+pub(super) fn version(found: &Observations) -> Finding {
     by_info(found, VERSION, |info| {
         if let Some(version) = info.get("valkey_version") {
             return Finding::good(VERSION, format!("Valkey {version}"));
@@ -60,7 +60,7 @@ fn another(info: &Fields) -> Option<(&'static str, &str)> {
     others.into_iter().find_map(|(name, field)| Some((name, info.get(field)?)))
 }
 
-pub(super) fn role(found: &Found) -> Finding {
+pub(super) fn role(found: &Observations) -> Finding {
     by_info(found, ROLE, |info| {
         if info.get("redis_mode") == Some("sentinel") {
             let cure = "name the primary in the address; `redis-cli -p 26379 SENTINEL GET-MASTER-ADDR-BY-NAME …` shows it";

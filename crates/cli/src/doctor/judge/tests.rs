@@ -7,7 +7,7 @@ use std::time::Duration;
 use tollgate_redis::{Cause, LinkError, StoreError};
 
 use super::super::finding::Grade;
-use super::super::observations::{Clock, Fields, Found, Latency, Rights, Slow};
+use super::super::observations::{Clock, Fields, Latency, MissingPermissions, Observations, SlowEvent};
 use super::{bytes, judge, unreachable};
 
 /// What a good server says.
@@ -46,9 +46,9 @@ const CONFIG: &[(&str, &str)] = &[
     ("timeout", "0"),
 ];
 
-fn good() -> Found {
+fn good() -> Observations {
     let ms = Duration::from_millis;
-    Found {
+    Observations {
         at: "rediss://gate:***@host:6379/0".into(),
         user: Some("gate".into()),
         has_secret: true,
@@ -56,7 +56,7 @@ fn good() -> Found {
         info: Ok(INFO.iter().copied().collect()),
         config: Ok(CONFIG.iter().copied().collect()),
         clock: Ok(Clock { ahead: -40, error: 100 }),
-        rights: Ok(Rights::default()),
+        rights: Ok(MissingPermissions::default()),
         may_flush: Ok(false),
         slow: Ok(Vec::new()),
         events: Ok(Vec::new()),
@@ -66,7 +66,7 @@ fn good() -> Found {
 }
 
 /// What is not good of what was found, by check and grade.
-fn bad(found: &Found) -> Vec<(&'static str, Grade)> {
+fn bad(found: &Observations) -> Vec<(&'static str, Grade)> {
     let findings = judge(found);
     for finding in &findings {
         assert_eq!(finding.grade == Grade::Good, finding.cure.is_none(), "{finding:?}");
@@ -77,7 +77,7 @@ fn bad(found: &Found) -> Vec<(&'static str, Grade)> {
 }
 
 /// The good server, with other words for some fields.
-fn but(info: &[(&str, &str)], config: &[(&str, &str)]) -> Found {
+fn but(info: &[(&str, &str)], config: &[(&str, &str)]) -> Observations {
     let mut found = good();
     let put = |fields: &mut Fields, pairs: &[(&str, &str)]| {
         pairs.iter().for_each(|(name, value)| fields.put(name, value))
@@ -88,7 +88,7 @@ fn but(info: &[(&str, &str)], config: &[(&str, &str)]) -> Found {
 }
 
 /// The cure of a check.
-fn cure(found: &Found, check: &str) -> String {
+fn cure(found: &Observations, check: &str) -> String {
     let finding = judge(found).into_iter().find(|finding| finding.check == check);
     finding.and_then(|finding| finding.cure).unwrap_or_default()
 }
@@ -229,25 +229,32 @@ fn clocks_are_good_or_apart_only_where_the_round_trip_leaves_no_doubt() {
         (i64::MIN, 0, Some(Grade::Warning)),
     ];
     for (ahead, error, grade) in rows {
-        let found = Found { clock: Ok(Clock { ahead, error }), ..good() };
+        let found = Observations { clock: Ok(Clock { ahead, error }), ..good() };
         assert_eq!(bad(&found).first().map(|(_, grade)| *grade), grade, "{ahead} ± {error}");
     }
-    let behind = judge(&Found { clock: Ok(Clock { ahead: -90_000_000, error: 50 }), ..good() });
+    let behind = judge(&Observations { clock: Ok(Clock { ahead: -90_000_000, error: 50 }), ..good() });
     let told = behind.iter().find(|finding| finding.check == "clock").map(|finding| finding.found.clone());
     assert!(told.is_some_and(|told| told.contains("90s behind the local clock (± 50µs)")));
 }
 
 #[test]
 fn rights_are_named_by_the_rules_that_give_them() {
-    let with = |rights| Found { rights: Ok(rights), ..good() };
-    let missing = with(Rights { missing: vec!["+setrange", "~tg3:*"], ..Rights::default() });
+    let with = |rights| Observations { rights: Ok(rights), ..good() };
+    let missing =
+        with(MissingPermissions { missing: vec!["+setrange", "~tg3:*"], ..MissingPermissions::default() });
     assert_eq!(bad(&missing), [("rights", Grade::Fault)]);
     assert!(cure(&missing, "rights").starts_with("`ACL SETUSER gate +setrange ~tg3:*`"));
-    assert_eq!(bad(&with(Rights { gone: vec!["EVAL"], ..Rights::default() })), [("rights", Grade::Fault)]);
-    assert_eq!(bad(&with(Rights { untold: vec!["SET"], ..Rights::default() })), [("rights", Grade::Unknown)]);
-    assert_eq!(bad(&Found { user: None, ..good() }), [("password", Grade::Note)]);
-    assert_eq!(bad(&Found { may_flush: Ok(true), ..good() }), [("password", Grade::Note)]);
-    let untold = Found { may_flush: Err("no such command".into()), ..good() };
+    assert_eq!(
+        bad(&with(MissingPermissions { gone: vec!["EVAL"], ..MissingPermissions::default() })),
+        [("rights", Grade::Fault)]
+    );
+    assert_eq!(
+        bad(&with(MissingPermissions { untold: vec!["SET"], ..MissingPermissions::default() })),
+        [("rights", Grade::Unknown)]
+    );
+    assert_eq!(bad(&Observations { user: None, ..good() }), [("password", Grade::Note)]);
+    assert_eq!(bad(&Observations { may_flush: Ok(true), ..good() }), [("password", Grade::Note)]);
+    let untold = Observations { may_flush: Err("no such command".into()), ..good() };
     assert_eq!(bad(&untold), [("password", Grade::Unknown)]);
     assert!(cure(&untold, "password").starts_with("`ACL SETUSER gate +acl|dryrun`"));
 }
@@ -262,23 +269,25 @@ fn latency_is_judged_against_the_budget_and_what_was_slow_by_when() {
         (25_001, Some(Grade::Fault)),
     ] {
         let p99 = Duration::from_micros(p99);
-        let found = Found { latency: Ok(Latency { count: 200, p50: ms(1), p99, worst: p99 }), ..good() };
+        let found =
+            Observations { latency: Ok(Latency { count: 200, p50: ms(1), p99, worst: p99 }), ..good() };
         assert_eq!(bad(&found).first().map(|(_, grade)| *grade), grade, "{p99:?}");
     }
     let slow = |took, ago| {
         let ago = Duration::from_secs(ago);
-        Slow { what: "KEYS".into(), took: ms(took), ago }
+        SlowEvent { what: "KEYS".into(), took: ms(took), ago }
     };
     // A full list that goes back a minute has forgotten what held the server before that.
-    let full = Found { slow: Ok(vec![slow(11, 60); 128]), ..good() };
+    let full = Observations { slow: Ok(vec![slow(11, 60); 128]), ..good() };
     assert_eq!(bad(&full), [("slow", Grade::Unknown)]);
-    let goes_back = Found { slow: Ok([vec![slow(11, 60); 127], vec![slow(11, 3600)]].concat()), ..good() };
+    let goes_back =
+        Observations { slow: Ok([vec![slow(11, 60); 127], vec![slow(11, 3600)]].concat()), ..good() };
     assert_eq!(bad(&goes_back), []);
     for (slow, warned) in
         [(slow(40, 3601), false), (slow(12, 5), false), (slow(13, 5), true), (slow(40, 3600), true)]
     {
         let (commands, events) = (Ok(vec![slow.clone()]), Ok(vec![slow.clone()]));
-        for found in [Found { slow: commands, ..good() }, Found { events, ..good() }] {
+        for found in [Observations { slow: commands, ..good() }, Observations { events, ..good() }] {
             assert_eq!(bad(&found), if warned { vec![("slow", Grade::Warning)] } else { vec![] }, "{slow:?}");
         }
     }
@@ -287,23 +296,24 @@ fn latency_is_judged_against_the_budget_and_what_was_slow_by_when() {
 #[test]
 fn what_held_the_server_is_not_known_if_half_of_it_may_not_be_asked() {
     let refused = || Err("permission denied".into());
-    let held = || Ok(vec![Slow { what: "KEYS".into(), took: Duration::from_secs(1), ago: Duration::ZERO }]);
+    let held =
+        || Ok(vec![SlowEvent { what: "KEYS".into(), took: Duration::from_secs(1), ago: Duration::ZERO }]);
     for (commands, events, rule) in
         [(refused(), Ok(Vec::new()), "+slowlog|get"), (Ok(Vec::new()), refused(), "+latency|latest")]
     {
-        let found = Found { slow: commands, events, ..good() };
+        let found = Observations { slow: commands, events, ..good() };
         assert_eq!(bad(&found), [("slow", Grade::Unknown)]);
         assert!(cure(&found, "slow").starts_with(&format!("`ACL SETUSER gate {rule}")), "{rule}");
     }
     for (commands, events) in [(refused(), held()), (held(), refused())] {
-        let found = Found { slow: commands, events, ..good() };
+        let found = Observations { slow: commands, events, ..good() };
         assert_eq!(bad(&found), [("slow", Grade::Warning)], "the other half says enough");
     }
 }
 
 #[test]
 fn a_secret_that_is_missing_is_a_warning() {
-    let found = Found { has_secret: false, ..good() };
+    let found = Observations { has_secret: false, ..good() };
     assert_eq!(bad(&found), [("secret", Grade::Warning)]);
     assert!(cure(&found, "secret").contains("`store.secret` (TOLLGATE_STORE_SECRET)"));
 }
@@ -319,7 +329,7 @@ fn without_a_decision_its_cause_and_its_cure_are_told() {
         (StoreError::Disagrees("x".into()), "a proxy or an incompatible server"),
     ];
     for (error, beginning) in rows {
-        let found = Found { decided: Err(error.clone()), ..good() };
+        let found = Observations { decided: Err(error.clone()), ..good() };
         assert_eq!(bad(&found), [("decisions", Grade::Fault)]);
         assert!(cure(&found, "decisions").starts_with(beginning), "{error}");
     }

@@ -12,7 +12,7 @@ fn endpoint(tokens: Option<String>) -> Endpoint {
 
 #[test]
 fn without_a_file_everybody_may() {
-    let access = Access::load("api", &endpoint(None), &mut Seen::default()).unwrap();
+    let access = Access::load("api", &endpoint(None), &mut FileHashes::default()).unwrap();
     assert_eq!(access.check(None), Ok(()));
     assert_eq!(access.check(Some(b"anything")), Ok(()));
 }
@@ -23,7 +23,7 @@ fn every_token_of_the_file_is_right_and_no_other() {
     let file = folder.at().join("tokens");
     std::fs::write(&file, format!("# old\n{TOKEN}\n\r\n  # new\n{TOKEN}-2\r\n")).unwrap();
     let name = file.display().to_string();
-    let access = Access::load("api", &endpoint(Some(name)), &mut Seen::default()).unwrap();
+    let access = Access::load("api", &endpoint(Some(name)), &mut FileHashes::default()).unwrap();
     assert_eq!(access.check(Some(TOKEN.as_bytes())), Ok(()));
     assert_eq!(access.check(Some(b"0123456789abcdef-2")), Ok(()));
     assert_eq!(access.check(None), Err(Denied::NoToken));
@@ -32,13 +32,13 @@ fn every_token_of_the_file_is_right_and_no_other() {
     }
     // A token that is removed is wrong from then on; a file that is wrong changes nothing.
     std::fs::write(&file, format!("{TOKEN}-2\n")).unwrap();
-    assert_eq!(access.reload(&mut Seen::default()), Ok(true));
+    assert_eq!(access.reload(&mut FileHashes::default()), Ok(true));
     assert_eq!(access.check(Some(TOKEN.as_bytes())), Err(Denied::WrongToken));
     std::fs::write(&file, "short\n").unwrap();
-    assert!(access.reload(&mut Seen::default()).unwrap_err().contains(":1: a token has 16 to 512"));
+    assert!(access.reload(&mut FileHashes::default()).unwrap_err().contains(":1: a token has 16 to 512"));
     assert_eq!(access.check(Some(b"0123456789abcdef-2")), Ok(()));
     std::fs::remove_file(&file).unwrap();
-    assert!(access.reload(&mut Seen::default()).unwrap_err().contains("does not exist"));
+    assert!(access.reload(&mut FileHashes::default()).unwrap_err().contains("does not exist"));
     assert_eq!(access.check(Some(b"0123456789abcdef-2")), Ok(()));
 }
 

@@ -20,7 +20,7 @@ const WAITING_MAX: usize = 4096;
 
 /// How many connections there may be, for all workers together.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct ConnectionLimiter {
     all: Arc<Semaphore>,
     per_address: Option<usize>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
@@ -28,14 +28,14 @@ pub(crate) struct Places {
 
 /// A connection's place, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
-    places: Arc<Places>,
+pub(crate) struct ConnectionPermit {
+    places: Arc<ConnectionLimiter>,
     counted: Option<IpAddr>,
     worker: Arc<Worker>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Places {
+impl ConnectionLimiter {
     pub(crate) fn new(connections: usize, per_address: Option<usize>) -> Self {
         let all = Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS)));
         Self { all, per_address, addresses: Mutex::new(HashMap::new()) }
@@ -47,7 +47,7 @@ impl Places {
         address: IpAddr,
         permit: OwnedSemaphorePermit,
         worker: &Arc<Worker>,
-    ) -> Option<Place> {
+    ) -> Option<ConnectionPermit> {
         let mut counted = None;
         if let Some(most) = self.per_address {
             let address = whose(address);
@@ -61,7 +61,12 @@ impl Places {
         }
         worker.metrics.connections_total.inc();
         worker.metrics.connections_open.inc();
-        Some(Place { places: Arc::clone(self), counted, worker: Arc::clone(worker), _permit: permit })
+        Some(ConnectionPermit {
+            places: Arc::clone(self),
+            counted,
+            worker: Arc::clone(worker),
+            _permit: permit,
+        })
     }
 }
 
@@ -76,7 +81,7 @@ const fn whose(address: IpAddr) -> IpAddr {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.worker.metrics.connections_open.dec();
         let Some(address) = self.counted else { return };
@@ -94,7 +99,7 @@ impl Drop for Place {
 pub(crate) async fn accept(
     listener: TcpListener,
     worker: Arc<Worker>,
-    places: Arc<Places>,
+    places: Arc<ConnectionLimiter>,
     mut stop: Receiver<bool>,
 ) {
     let (mut short, mut last) = (false, None);
@@ -152,7 +157,7 @@ fn waiting(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
 fn begin(
     tcp: TcpStream,
     peer: SocketAddr,
-    (worker, places, stop): (&Arc<Worker>, &Arc<Places>, &Receiver<bool>),
+    (worker, places, stop): (&Arc<Worker>, &Arc<ConnectionLimiter>, &Receiver<bool>),
     permit: OwnedSemaphorePermit,
 ) {
     let Some(place) = places.place(peer.ip(), permit, worker) else {

@@ -5,21 +5,21 @@ use std::net::IpAddr;
 use http::{HeaderMap, Method, StatusCode, request};
 use tollgate::{Kind, Source};
 use tollgate_engine::{CheckError, Outcome, Scratch};
-use tollgate_policy::{Matched, Policy};
+use tollgate_policy::{Policy, RequestMatch};
 use tollgate_tower::{ErrorKind, ErrorResponse};
 
-use super::client_connection::{Running, Went};
-use super::deadlines::Due;
-use super::error_response::Stopped;
+use super::client_connection::{ExchangeResult, RunningExchange};
+use super::deadlines::DeadlineKind;
+use super::error_response::Rejected;
 use super::stopwatch::Stopwatch;
-use super::upstream::{Effort, UpstreamError};
+use super::upstream::{SendStats, UpstreamError};
 use super::worker::Worker;
-use crate::active_policy::InForce;
-use crate::telemetry::logs::{Refusal, RequestId, Served};
+use crate::active_policy::ActivePolicy;
+use crate::telemetry::logs::{Refusal, RequestId, ServedRequest};
 
 impl Worker {
     /// A request was asked about.
-    pub(crate) fn decided(&self, live: &InForce, scratch: &Scratch, since: &Stopwatch) {
+    pub(crate) fn decided(&self, live: &ActivePolicy, scratch: &Scratch, since: &Stopwatch) {
         self.metrics.decision.record(since.nanos());
         for (place, granted) in scratch.asked() {
             let Some(charge) = scratch.hits().held().get(*place) else { continue };
@@ -43,26 +43,28 @@ impl Worker {
     }
 
     /// The upstream was tried, and may have failed.
-    pub(crate) fn tried(&self, effort: Effort, failed: Option<&Stopped>, request: &RequestId) {
+    pub(crate) fn tried(&self, effort: SendStats, failed: Option<&Rejected>, request: &RequestId) {
         let metrics = &self.metrics;
         metrics.upstream_connects.add(u64::from(effort.connects));
         metrics.upstream_retries.add(u64::from(effort.retries));
         let errors = &metrics.upstream_errors;
         let (count, why) = match failed {
-            None | Some(Stopped::Answer(_) | Stopped::TooLarge | Stopped::HeadTooLarge | Stopped::Void) => return,
-            Some(Stopped::Late(due)) => match due {
-                Due::Connect => (&errors.timeout, "connecting timed out".to_owned()),
-                Due::Response => (&errors.timeout, "it did not respond in time".to_owned()),
-                Due::Total => (&errors.timeout, "the total timeout of the exchange passed".to_owned()),
-                Due::Header
-                | Due::Head
-                | Due::Idle
-                | Due::Body
-                | Due::Pace
-                | Due::Write
-                | Due::ResponseBody => return,
+            None | Some(Rejected::Answer(_) | Rejected::TooLarge | Rejected::HeadTooLarge | Rejected::Void) => return,
+            Some(Rejected::Late(due)) => match due {
+                DeadlineKind::Connect => (&errors.timeout, "connecting timed out".to_owned()),
+                DeadlineKind::Response => (&errors.timeout, "it did not respond in time".to_owned()),
+                DeadlineKind::Total => {
+                    (&errors.timeout, "the total timeout of the exchange passed".to_owned())
+                }
+                DeadlineKind::Header
+                | DeadlineKind::Head
+                | DeadlineKind::Idle
+                | DeadlineKind::Body
+                | DeadlineKind::Pace
+                | DeadlineKind::Write
+                | DeadlineKind::ResponseBody => return,
             },
-            Some(Stopped::Upstream(error)) => match error {
+            Some(Rejected::Upstream(error)) => match error {
                 UpstreamError::Client => return,
                 UpstreamError::Connect(_) => (&errors.connect, error.to_string()),
                 UpstreamError::Tls(_) => (&errors.tls, error.to_string()),
@@ -79,24 +81,24 @@ impl Worker {
     }
 
     /// What a request's line will say; `None` if requests have no lines.
-    pub(crate) fn noted(&self, peer: IpAddr, method: &Method) -> Option<Noted> {
+    pub(crate) fn noted(&self, peer: IpAddr, method: &Method) -> Option<AccessLogEntry> {
         let requests = self.settings.log.requests;
-        requests.then(|| Noted { client: peer, method: Some(method.clone()), route: String::new() })
+        requests.then(|| AccessLogEntry { client: peer, method: Some(method.clone()), route: String::new() })
     }
 
     /// As [`noted`](Self::noted), for bytes that are no request, so that nothing is known of it but who sent them.
-    pub(crate) fn noted_unreadable(&self, peer: IpAddr) -> Option<Noted> {
+    pub(crate) fn noted_unreadable(&self, peer: IpAddr) -> Option<AccessLogEntry> {
         let requests = self.settings.log.requests;
-        requests.then(|| Noted { client: peer, method: None, route: String::new() })
+        requests.then(|| AccessLogEntry { client: peer, method: None, route: String::new() })
     }
 
     /// A request was checked: now the client and the operation are known.
     pub(crate) fn note(
         &self,
-        live: &InForce,
+        live: &ActivePolicy,
         headers: &HeaderMap,
         checked: &Result<Outcome, CheckError>,
-        noted: &mut Option<Noted>,
+        noted: &mut Option<AccessLogEntry>,
     ) {
         let Some(noted) = noted else { return };
         let policy = live.limits.policy();
@@ -113,10 +115,10 @@ impl Worker {
     /// A limit refused a request, which is logged.
     pub(crate) fn refused(
         &self,
-        live: &InForce,
+        live: &ActivePolicy,
         refusal: &tollgate_engine::Refusal,
         parts: &request::Parts,
-        running: &Running,
+        running: &RunningExchange,
     ) {
         let policy = live.limits.policy();
         let proxies = &policy.settings().trusted_proxies;
@@ -131,14 +133,14 @@ impl Worker {
     }
 
     /// A request was answered, to its last byte.
-    pub(crate) fn served(&self, request: &RequestId, noted: &Noted, status: StatusCode, nanos: u64) {
-        let Noted { client, method, route } = noted;
+    pub(crate) fn served(&self, request: &RequestId, noted: &AccessLogEntry, status: StatusCode, nanos: u64) {
+        let AccessLogEntry { client, method, route } = noted;
         let (method, status) = (method.as_ref().map_or("", Method::as_str), status.as_u16());
-        self.logs.served(&Served { request, client: *client, method, route, status, nanos });
+        self.logs.served(&ServedRequest { request, client: *client, method, route, status, nanos });
     }
 
     /// A request is answered here, for this reason.
-    pub(crate) fn stopped(&self, stopped: Stopped) -> ErrorResponse {
+    pub(crate) fn stopped(&self, stopped: Rejected) -> ErrorResponse {
         let answer = stopped.into_answer();
         self.count_answer(&answer);
         answer
@@ -167,7 +169,7 @@ impl Worker {
     }
 
     /// An exchange has ended, or was broken off.
-    pub(crate) fn exchanged(&self, went: Went, nanos: u64) {
+    pub(crate) fn exchanged(&self, went: ExchangeResult, nanos: u64) {
         if let Some(status) = went.status {
             self.metrics.responses.count(status);
             // A tunnel is as long as its client stays, which says nothing about the upstream.
@@ -183,12 +185,12 @@ impl Worker {
     }
 
     /// A connection was closed because its client was late.
-    pub(crate) fn closed_late(&self, _due: Due) {}
+    pub(crate) fn closed_late(&self, _due: DeadlineKind) {}
 }
 
 /// What the line of a request says.
 #[derive(Debug)]
-pub(crate) struct Noted {
+pub(crate) struct AccessLogEntry {
     client: IpAddr,
     /// Nothing if the request could not be read.
     method: Option<Method>,
@@ -197,11 +199,11 @@ pub(crate) struct Noted {
 }
 
 /// The template of the operation that was meant; empty if none was. Never the path itself: that is the client's.
-fn route(policy: &Policy, matched: Option<Matched>) -> &str {
+fn route(policy: &Policy, matched: Option<RequestMatch>) -> &str {
     match matched {
-        Some(Matched::Operation(id) | Matched::Loosely(id)) => {
+        Some(RequestMatch::Operation(id) | RequestMatch::Loosely(id)) => {
             policy.operations().get(id.index()).map_or("", |operation| &operation.template)
         }
-        Some(Matched::Preflight | Matched::Forwarded | Matched::Unmatched { .. }) | None => "",
+        Some(RequestMatch::Preflight | RequestMatch::Forwarded | RequestMatch::Unmatched { .. }) | None => "",
     }
 }

@@ -11,16 +11,16 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tollgate_engine::Validities;
 
-use super::body_rate::Pace;
-use super::client_connection::Running;
-use super::deadlines::{Due, Fault, Watch};
+use super::body_rate::BodyRate;
+use super::client_connection::RunningExchange;
+use super::deadlines::{BodyFault, DeadlineKind, Deadlines};
 use super::sanitize;
-use super::upstream::{LinkBody, Stream, UpstreamError};
-use crate::active_policy::InForce;
+use super::upstream::{Http1Body, StreamSlot, UpstreamError};
+use crate::active_policy::ActivePolicy;
 
 /// What is there of a client's body.
 #[derive(Debug)]
-pub(crate) struct Rest {
+pub(crate) struct RemainingBody {
     /// Read already.
     pub(crate) held: Option<Bytes>,
     /// Still to be read.
@@ -33,10 +33,10 @@ pub(crate) struct Rest {
 #[derive(Debug)]
 pub(crate) struct RequestBody {
     /// Not yet sent.
-    rest: Rest,
-    watch: Option<Arc<Watch>>,
+    rest: RemainingBody,
+    watch: Option<Arc<Deadlines>>,
     /// What it was asked by.
-    live: Option<Arc<InForce>>,
+    live: Option<Arc<ActivePolicy>>,
     /// Whether the client is being waited for.
     waiting: bool,
     /// Whether a piece was taken, so that it cannot be sent once more.
@@ -44,7 +44,7 @@ pub(crate) struct RequestBody {
     /// How many bytes may still come.
     left: u64,
     /// How fast they have to come.
-    pace: Option<Pace>,
+    pace: Option<BodyRate>,
     /// Whether the request may still be passed on.
     validities: Validities,
 }
@@ -61,7 +61,7 @@ pub(crate) enum BodyError {
     /// The upstream's connection.
     Upstream(UpstreamError),
     /// It came to a standstill.
-    Late(Due),
+    Late(DeadlineKind),
     /// A permit of the request became void.
     Void,
 }
@@ -69,17 +69,17 @@ pub(crate) enum BodyError {
 impl RequestBody {
     /// No body.
     pub(crate) fn empty() -> Self {
-        let rest = Rest { held: None, body: None, trailers: None };
+        let rest = RemainingBody { held: None, body: None, trailers: None };
         Self { rest, watch: None, live: None, waiting: false, begun: false, left: 0, pace: None, validities: Validities::default() }
     }
 
     /// A client's body, which may have `bytes_max` and has to keep the pace, of a request that was asked about. If it fails, the
     /// watch knows why.
     pub(crate) fn of_client(
-        mut rest: Rest,
-        watch: &Arc<Watch>,
-        live: &Arc<InForce>,
-        (bytes_max, pace): (Option<u64>, Option<Pace>),
+        mut rest: RemainingBody,
+        watch: &Arc<Deadlines>,
+        live: &Arc<ActivePolicy>,
+        (bytes_max, pace): (Option<u64>, Option<BodyRate>),
     ) -> Self {
         rest.body = rest.body.filter(|body| !body.is_end_stream());
         let left = bytes_max.unwrap_or(u64::MAX);
@@ -97,7 +97,7 @@ impl RequestBody {
 
     /// Whether there is nothing to send.
     pub(crate) const fn is_empty(&self) -> bool {
-        let Rest { held, body, trailers } = &self.rest;
+        let RemainingBody { held, body, trailers } = &self.rest;
         held.is_none() && body.is_none() && trailers.is_none()
     }
 
@@ -109,7 +109,7 @@ impl RequestBody {
     /// A body that is there whole.
     #[cfg(test)]
     pub(crate) fn whole(bytes: Bytes) -> Self {
-        let rest = Rest { held: Some(bytes), body: None, trailers: None };
+        let rest = RemainingBody { held: Some(bytes), body: None, trailers: None };
         Self { rest, left: u64::MAX, ..Self::empty() }
     }
 
@@ -124,11 +124,11 @@ impl RequestBody {
     fn waited(&mut self, pending: bool) {
         let Some(watch) = &self.watch else { return };
         if !pending {
-            watch.wait_for_before_answer(Due::Response);
+            watch.wait_for_before_answer(DeadlineKind::Response);
         } else if !self.waiting {
             match self.pace.as_mut().and_then(|pace| pace.wait(watch.now())) {
-                Some(until) => watch.wait_until_before_answer(Due::Pace, until),
-                None => watch.wait_for_before_answer(Due::Body),
+                Some(until) => watch.wait_until_before_answer(DeadlineKind::Pace, until),
+                None => watch.wait_for_before_answer(DeadlineKind::Body),
             }
         }
         self.waiting = pending;
@@ -146,7 +146,7 @@ impl RequestBody {
                 Ok(frame)
             }
             None => {
-                self.failed(Fault::TooLarge);
+                self.failed(BodyFault::TooLarge);
                 Err(BodyError::TooLarge)
             }
         }
@@ -157,7 +157,7 @@ impl RequestBody {
     }
 
     /// The exchange has to know: over HTTP/2 it hears only that the stream was reset.
-    fn failed(&self, fault: Fault) {
+    fn failed(&self, fault: BodyFault) {
         if let Some(watch) = &self.watch {
             watch.set_fault(fault);
         }
@@ -174,7 +174,7 @@ impl Body for RequestBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
         if this.validities.is_void() {
-            this.failed(Fault::Void);
+            this.failed(BodyFault::Void);
             return Poll::Ready(Some(Err(BodyError::Void)));
         }
         if let Some(held) = this.rest.held.take() {
@@ -190,7 +190,7 @@ impl Body for RequestBody {
             watch.set_unread(false);
         }
         if polled.is_pending() && this.watch.as_ref().is_some_and(|watch| watch.is_half_closed()) {
-            this.failed(Fault::Broken);
+            this.failed(BodyFault::Broken);
             return Poll::Ready(Some(Err(BodyError::Truncated)));
         }
         this.waited(polled.is_pending());
@@ -202,19 +202,19 @@ impl Body for RequestBody {
                 Poll::Ready(Some(this.count(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
-                this.failed(Fault::Broken);
+                this.failed(BodyFault::Broken);
                 Poll::Ready(Some(Err(BodyError::Client(error))))
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        let Rest { held, body, trailers } = &self.rest;
+        let RemainingBody { held, body, trailers } = &self.rest;
         held.is_none() && trailers.is_none() && body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let Rest { held, body, trailers } = &self.rest;
+        let RemainingBody { held, body, trailers } = &self.rest;
         let held = held.as_ref().map_or(0, |held| u64::try_from(held.len()).unwrap_or(u64::MAX));
         let rest = body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
         let mut hint = SizeHint::new();
@@ -228,7 +228,7 @@ impl Body for RequestBody {
 }
 
 /// A piece without what trailers must not say.
-fn cleaned(mut frame: Frame<Bytes>, live: Option<&InForce>) -> Frame<Bytes> {
+fn cleaned(mut frame: Frame<Bytes>, live: Option<&ActivePolicy>) -> Frame<Bytes> {
     if let Some(trailers) = frame.trailers_mut() {
         sanitize::trailers(trailers, live);
     }
@@ -241,13 +241,13 @@ pub(crate) enum Source {
     /// From here.
     Whole(Bytes),
     /// From the upstream, over HTTP/1.1.
-    Http1(LinkBody),
+    Http1(Http1Body),
     /// From the upstream, over HTTP/2, and its stream there.
     Http2 {
         /// The body.
         body: Incoming,
         /// It takes a place as long as it is there.
-        _stream: Stream,
+        _stream: StreamSlot,
     },
 }
 
@@ -256,7 +256,7 @@ pub(crate) enum Source {
 pub(crate) struct ResponseBody {
     source: Source,
     /// `None` if the exchange continues as a tunnel.
-    running: Option<Running>,
+    running: Option<RunningExchange>,
     /// Whether the upstream is being waited for.
     waiting: bool,
     /// Why it broke off. It is told at the next poll: what came before is sent first, and an error would drop it.
@@ -264,7 +264,7 @@ pub(crate) struct ResponseBody {
 }
 
 impl ResponseBody {
-    pub(crate) const fn new(source: Source, running: Running) -> Self {
+    pub(crate) const fn new(source: Source, running: RunningExchange) -> Self {
         Self { source, running: Some(running), waiting: false, failed: None }
     }
 
@@ -338,7 +338,7 @@ impl Body for ResponseBody {
             Poll::Pending => {
                 if !this.waiting {
                     this.waiting = true;
-                    running.watch().wait_for(Due::ResponseBody);
+                    running.watch().wait_for(DeadlineKind::ResponseBody);
                 }
                 match running.watch().poll_late(cx) {
                     Poll::Ready(due) => {
@@ -386,12 +386,12 @@ impl std::error::Error for BodyError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doors::gateway::deadlines::Watches;
+    use crate::doors::gateway::deadlines::WorkerDeadlines;
     use crate::settings::Timeouts;
 
     #[test]
     fn the_upstream_has_its_time_anew_with_every_piece_and_a_silent_client_has_not() {
-        let watches = Watches::new(&Timeouts::default());
+        let watches = WorkerDeadlines::new(&Timeouts::default());
         let watch = watches.watch();
         let mut body = RequestBody { watch: Some(Arc::clone(&watch)), ..RequestBody::empty() };
         let late = || watch.poll_late(&Context::from_waker(std::task::Waker::noop()));
@@ -402,13 +402,13 @@ mod tests {
             assert_eq!(late(), Poll::Pending, "a piece has come");
         }
         watches.tick();
-        assert_eq!(late(), Poll::Ready(Due::Response));
+        assert_eq!(late(), Poll::Ready(DeadlineKind::Response));
         // However often it is looked.
         let most = watches.ticks.of(Timeouts::default().body);
         for _ in 0..=most {
             body.waited(true);
             watches.tick();
         }
-        assert_eq!(late(), Poll::Ready(Due::Body));
+        assert_eq!(late(), Poll::Ready(DeadlineKind::Body));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The pace of a body: so many bytes in every stretch of time during which the client is waited for. While the upstream takes
 /// nothing, nobody waits for the client, and that time is not counted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct BodyRate {
     /// The bytes that have to come in a stretch.
     bytes: u64,
     /// The length of a stretch, in ticks.
@@ -18,7 +18,7 @@ pub(crate) struct Pace {
     since: Option<u64>,
 }
 
-impl Pace {
+impl BodyRate {
     /// So many bytes a second, averaged over a `stretch` of time, which has so many ticks.
     pub(crate) fn new(rate: u64, stretch: Duration, ticks: u64) -> Self {
         let bytes = u128::from(rate).saturating_mul(stretch.as_millis()).div_ceil(1_000);
@@ -55,8 +55,8 @@ mod tests {
     use super::*;
 
     /// 10 bytes a second over 10 s, in ticks of a second.
-    fn pace() -> Pace {
-        Pace::new(10, Duration::from_secs(10), 10)
+    fn pace() -> BodyRate {
+        BodyRate::new(10, Duration::from_secs(10), 10)
     }
 
     #[test]

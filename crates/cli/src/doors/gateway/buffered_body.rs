@@ -10,17 +10,17 @@ use http_body::Body;
 use hyper::body::Incoming;
 use tollgate_engine::RequiredBody;
 
-use super::body::Rest;
-use super::body_rate::Pace;
-use super::deadlines::{Due, Watch};
-use super::error_response::Stopped;
+use super::body::RemainingBody;
+use super::body_rate::BodyRate;
+use super::deadlines::{DeadlineKind, Deadlines};
+use super::error_response::Rejected;
 use super::upstream::UpstreamError;
 
 /// What was read of a body.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct BufferedBody {
     /// What is to be sent on.
-    pub(crate) rest: Rest,
+    pub(crate) rest: RemainingBody,
     /// How many operations it carries, if that could be told.
     pub(crate) operations: Option<u64>,
     /// The whole body, if a key may be in it.
@@ -34,31 +34,31 @@ pub(crate) struct Held {
 pub(crate) async fn hold(
     mut body: Incoming,
     wanted: RequiredBody,
-    mut pace: Option<Pace>,
-    watch: &Arc<Watch>,
-) -> Result<Held, Stopped> {
+    mut pace: Option<BodyRate>,
+    watch: &Arc<Deadlines>,
+) -> Result<BufferedBody, Rejected> {
     let most = usize::try_from(wanted.max_read()).unwrap_or(usize::MAX);
     let (mut bytes, mut trailers) = (BytesMut::new(), None);
     loop {
         match pace.as_mut().and_then(|pace| pace.wait(watch.now())) {
-            Some(until) => watch.wait_until_before_answer(Due::Pace, until),
-            None => watch.wait_for(Due::Body),
+            Some(until) => watch.wait_until_before_answer(DeadlineKind::Pace, until),
+            None => watch.wait_for(DeadlineKind::Body),
         }
         let frame = poll_fn(|cx| match Pin::new(&mut body).poll_frame(cx) {
             Poll::Ready(frame) => Poll::Ready(Ok(frame)),
             Poll::Pending if watch.is_half_closed() => {
-                Poll::Ready(Err(Stopped::Upstream(UpstreamError::Client)))
+                Poll::Ready(Err(Rejected::Upstream(UpstreamError::Client)))
             }
-            Poll::Pending => watch
-                .poll_late(cx)
-                .map(|due| Err(Stopped::Late(if due == Due::Pace { due } else { Due::Body }))),
+            Poll::Pending => watch.poll_late(cx).map(|due| {
+                Err(Rejected::Late(if due == DeadlineKind::Pace { due } else { DeadlineKind::Body }))
+            }),
         });
         let frame = match frame.await? {
             None => {
                 watch.set_unread(false);
                 break;
             }
-            Some(Err(_)) => return Err(Stopped::Upstream(UpstreamError::Client)),
+            Some(Err(_)) => return Err(Rejected::Upstream(UpstreamError::Client)),
             Some(Ok(frame)) => frame,
         };
         match frame.into_data() {
@@ -71,9 +71,9 @@ pub(crate) async fn hold(
             Err(other) => trailers = other.into_trailers().ok().map(Box::new),
         }
         if bytes.len() > most {
-            watch.wait_for(Due::Body);
-            let rest = Rest { held: Some(bytes.freeze()), body: Some(body), trailers: None };
-            return Ok(Held { rest, operations: None, text: None });
+            watch.wait_for(DeadlineKind::Body);
+            let rest = RemainingBody { held: Some(bytes.freeze()), body: Some(body), trailers: None };
+            return Ok(BufferedBody { rest, operations: None, text: None });
         }
     }
     watch.rest();
@@ -82,5 +82,5 @@ pub(crate) async fn hold(
     let is_short = u64::try_from(bytes.len()).is_ok_and(|length| length <= wanted.max_key);
     let text = Some(bytes.clone()).filter(|_| is_short && wanted.max_key > 0);
     let held = Some(bytes).filter(|bytes| !bytes.is_empty());
-    Ok(Held { rest: Rest { held, body: None, trailers }, operations, text })
+    Ok(BufferedBody { rest: RemainingBody { held, body: None, trailers }, operations, text })
 }

@@ -6,13 +6,17 @@ use http::{Method, StatusCode, Version, request};
 use tollgate_http::trusted::TrustedProxies;
 use tollgate_tower::{ErrorResponse, problem};
 
-use super::client_connection::Client;
-use super::error_response::Stopped;
+use super::client_connection::ClientConnection;
+use super::error_response::Rejected;
 use super::{framing, rewrite_head, sanitize};
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 
 /// Rejects an ambiguous head and removes headers that are not forwarded, so that the limits see exactly what the upstream gets.
-pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForce) -> Result<(), Stopped> {
+pub(super) fn prepare(
+    parts: &mut request::Parts,
+    client: &ClientConnection,
+    live: &ActivePolicy,
+) -> Result<(), Rejected> {
     framing::of_request(&parts.headers).map_err(bad)?;
     let nowhere = parts.version == Version::HTTP_11 && !parts.headers.contains_key(HOST);
     if nowhere || !rewrite_head::has_host(parts) {
@@ -22,7 +26,7 @@ pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForc
         return Err(bad("the request target has an unsupported scheme: use http or https"));
     }
     if parts.method == Method::CONNECT {
-        return Err(Stopped::Answer(Box::new(not_implemented("this gateway does not support CONNECT"))));
+        return Err(Rejected::Answer(Box::new(not_implemented("this gateway does not support CONNECT"))));
     }
     let policy = live.limits.policy();
     let peer_trusted = policy.settings().trusted_proxies.peer_is_trusted(client.peer);
@@ -33,12 +37,12 @@ pub(super) fn prepare(parts: &mut request::Parts, client: &Client, live: &InForc
     Ok(())
 }
 
-pub(super) fn trusted_proxies(live: &InForce) -> &TrustedProxies {
+pub(super) fn trusted_proxies(live: &ActivePolicy) -> &TrustedProxies {
     &live.limits.policy().settings().trusted_proxies
 }
 
-pub(super) fn bad(detail: &str) -> Stopped {
-    Stopped::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad Request", detail)))
+pub(super) fn bad(detail: &str) -> Rejected {
+    Rejected::Answer(Box::new(problem::answer(StatusCode::BAD_REQUEST, "Bad Request", detail)))
 }
 
 pub(super) fn not_implemented(detail: &str) -> ErrorResponse {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::{HeaderValue, StatusCode};
 use tollgate_engine::Permits;
 
-use super::access_log::Noted;
-use super::deadlines::{Due, Watch};
+use super::access_log::AccessLogEntry;
+use super::deadlines::{DeadlineKind, Deadlines};
 use super::h2_executor::begun;
 use super::rewrite_head::forwarded_for;
 use super::stopwatch::Stopwatch;
@@ -18,7 +18,7 @@ use crate::telemetry::logs::RequestId;
 
 /// A client's connection.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct ClientConnection {
     pub(crate) worker: Arc<Worker>,
     pub(crate) peer: IpAddr,
     /// The peer, as `X-Forwarded-For` has it.
@@ -32,7 +32,7 @@ pub(crate) struct Client {
     /// Whether it speaks HTTP/2, and may have several exchanges at once.
     pub(crate) http2: bool,
     /// The connection's own deadlines; over HTTP/1.1 those of its exchange, too.
-    pub(crate) watch: Arc<Watch>,
+    pub(crate) watch: Arc<Deadlines>,
     /// What the connection becomes when its response is sent.
     tunnel: Mutex<Option<Box<Tunnel>>>,
     active: AtomicUsize,
@@ -40,8 +40,8 @@ pub(crate) struct Client {
     resets: AtomicUsize,
 }
 
-impl Client {
-    pub(crate) fn new(worker: Arc<Worker>, peer: IpAddr, secure: bool, watch: Arc<Watch>) -> Self {
+impl ClientConnection {
+    pub(crate) fn new(worker: Arc<Worker>, peer: IpAddr, secure: bool, watch: Arc<Deadlines>) -> Self {
         let peer = peer.to_canonical();
         let text = peer.to_string();
         let address = HeaderValue::try_from(&text).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
@@ -74,7 +74,7 @@ impl Client {
     }
 
     /// An exchange begins.
-    pub(crate) fn begin(self: &Arc<Self>) -> Running {
+    pub(crate) fn begin(self: &Arc<Self>) -> RunningExchange {
         let watch = if self.http2 {
             if self.active.fetch_add(1, Ordering::Relaxed) == 0 {
                 self.watch.rest();
@@ -88,12 +88,12 @@ impl Client {
         watch.begin();
         self.worker.metrics.requests_open.inc();
         let (id, since) = (self.worker.ids.next(), Stopwatch::start());
-        Running {
+        RunningExchange {
             client: Arc::clone(self),
             watch,
             id,
             since,
-            went: Went::default(),
+            went: ExchangeResult::default(),
             noted: None,
             permits: Permits::default(),
         }
@@ -102,7 +102,7 @@ impl Client {
 
 /// How an exchange went.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Went {
+pub(crate) struct ExchangeResult {
     /// What was answered, if anything was.
     pub(crate) status: Option<StatusCode>,
     /// Whether the request was passed on.
@@ -115,24 +115,24 @@ pub(crate) struct Went {
 
 /// An exchange that is running, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Running {
-    client: Arc<Client>,
-    watch: Arc<Watch>,
+pub(crate) struct RunningExchange {
+    client: Arc<ClientConnection>,
+    watch: Arc<Deadlines>,
     id: RequestId,
     since: Stopwatch,
-    went: Went,
+    went: ExchangeResult,
     /// What its line says, if it has one.
-    noted: Option<Noted>,
+    noted: Option<AccessLogEntry>,
     /// What it holds until its end.
     permits: Permits,
 }
 
-impl Running {
-    pub(crate) const fn client(&self) -> &Arc<Client> {
+impl RunningExchange {
+    pub(crate) const fn client(&self) -> &Arc<ClientConnection> {
         &self.client
     }
 
-    pub(crate) const fn watch(&self) -> &Arc<Watch> {
+    pub(crate) const fn watch(&self) -> &Arc<Deadlines> {
         &self.watch
     }
 
@@ -151,7 +151,7 @@ impl Running {
     }
 
     /// The head of the response is on its way.
-    pub(crate) fn answered(&mut self, status: StatusCode, noted: Option<Noted>) {
+    pub(crate) fn answered(&mut self, status: StatusCode, noted: Option<AccessLogEntry>) {
         self.went.status = Some(status);
         self.noted = noted;
         self.watch.answered();
@@ -193,7 +193,7 @@ impl Running {
     /// The client has been given something. Over HTTP/2 it can leave it untaken without a write being stuck.
     pub(crate) fn given(&self) {
         if self.client.http2 {
-            self.watch.wait_for(Due::Write);
+            self.watch.wait_for(DeadlineKind::Write);
         } else {
             self.watch.rest();
         }
@@ -201,20 +201,20 @@ impl Running {
 
     /// The client takes what it was given: there is room for more.
     pub(crate) fn taken(&self) {
-        if self.watch.waits_for(Due::Write) {
+        if self.watch.waits_for(DeadlineKind::Write) {
             self.watch.rest();
         }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningExchange {
     fn drop(&mut self) {
         let client = &*self.client;
         client.worker.metrics.requests_open.dec();
         self.watch.end();
         let last = if client.http2 { client.active.fetch_sub(1, Ordering::Relaxed) == 1 } else { true };
         if last {
-            client.watch.wait_for(Due::Idle);
+            client.watch.wait_for(DeadlineKind::Idle);
         }
         if self.went.status.is_some() {
             client.resets.store(0, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
-use super::deadlines::{Due, Switching, Watch};
+use super::deadlines::{DeadlineKind, Deadlines, UpgradeState};
 use super::socket::Socket;
 
 /// What an HTTP/2 connection begins with (RFC 9113 3.4).
@@ -16,7 +16,7 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// With TLS, or without.
 #[derive(Debug)]
-pub(crate) enum Wire {
+pub(crate) enum MaybeTls {
     /// Without.
     Plain(Socket),
     /// With.
@@ -25,8 +25,8 @@ pub(crate) enum Wire {
 
 /// A client's connection, as bytes.
 #[derive(Debug)]
-pub(crate) struct Stream {
-    wire: Wire,
+pub(crate) struct ClientIo {
+    wire: MaybeTls,
     /// Read already, and not yet taken: so many of these.
     ahead: [u8; PREFACE.len()],
     from: usize,
@@ -42,8 +42,8 @@ pub(crate) struct Stream {
     withheld: Option<Box<Vec<u8>>>,
 }
 
-impl Stream {
-    pub(crate) const fn new(wire: Wire) -> Self {
+impl ClientIo {
+    pub(crate) const fn new(wire: MaybeTls) -> Self {
         Self {
             wire,
             ahead: [0; PREFACE.len()],
@@ -83,13 +83,13 @@ impl Stream {
     }
 
     async fn begins_with_http2(&mut self) -> io::Result<bool> {
-        if let Wire::Tls(tls) = &self.wire
+        if let MaybeTls::Tls(tls) = &self.wire
             && let Some(protocol) = tls.get_ref().1.alpn_protocol()
         {
             return Ok(protocol == b"h2");
         }
         // What is only looked at is read whole later. Read in two pieces, a head would have twice the room for all its life.
-        if let Wire::Plain(plain) = &self.wire {
+        if let MaybeTls::Plain(plain) = &self.wire {
             let looked = plain.tcp.peek(&mut self.ahead).await?;
             let seen = self.ahead.get(..looked).unwrap_or_default();
             if looked > 0 && !PREFACE.starts_with(seen) {
@@ -106,8 +106,8 @@ impl Stream {
             }
             let room = self.ahead.get_mut(self.to..).unwrap_or_default();
             let read = match &mut self.wire {
-                Wire::Plain(plain) => plain.read(room).await?,
-                Wire::Tls(tls) => tls.read(room).await?,
+                MaybeTls::Plain(plain) => plain.read(room).await?,
+                MaybeTls::Tls(tls) => tls.read(room).await?,
             };
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -124,25 +124,25 @@ impl Stream {
     /// From now on bytes are a tunnel's.
     pub(crate) fn begin_tunnel(&mut self) {
         self.bytes_are_requests = false;
-        self.watch().set_switching(Switching::No);
+        self.watch().set_switching(UpgradeState::No);
     }
 
     /// Notices whether a client that has to be silent is. Nothing is read for now.
     fn poll_silent(&mut self, cx: &mut Context<'_>) {
-        if !self.watch().is_switching(Switching::Asked) {
+        if !self.watch().is_switching(UpgradeState::Asked) {
             return;
         }
         let spoke = match &mut self.wire {
             // A read that fails here fails again when it is time to read.
-            Wire::Plain(plain) => {
+            MaybeTls::Plain(plain) => {
                 let mut byte = [0; 1];
                 let peeked = plain.tcp.poll_peek(cx, &mut ReadBuf::new(&mut byte));
                 matches!(peeked, Poll::Ready(Ok(1..)))
             }
-            Wire::Tls(_) => matches!(self.poll_bytes(cx), Poll::Ready(Ok(()))),
+            MaybeTls::Tls(_) => matches!(self.poll_bytes(cx), Poll::Ready(Ok(()))),
         };
         if spoke {
-            self.watch().set_switching(Switching::AskedAndNotSilent);
+            self.watch().set_switching(UpgradeState::AskedAndNotSilent);
         }
     }
 
@@ -152,8 +152,8 @@ impl Stream {
             return Poll::Ready(Ok(()));
         }
         let tls = match &mut self.wire {
-            Wire::Plain(plain) => return plain.tcp.poll_read_ready(cx),
-            Wire::Tls(tls) => tls,
+            MaybeTls::Plain(plain) => return plain.tcp.poll_read_ready(cx),
+            MaybeTls::Tls(tls) => tls,
         };
         // That a record has come does not mean that there are bytes in it.
         let mut room = ReadBuf::new(&mut self.ahead);
@@ -171,27 +171,27 @@ impl Stream {
 
     /// A client that is being answered need not be silent any longer.
     fn write_begins(&self) {
-        if self.watch().is_switching(Switching::Asked) {
-            self.watch().set_switching(Switching::Answered);
+        if self.watch().is_switching(UpgradeState::Asked) {
+            self.watch().set_switching(UpgradeState::Answered);
         }
     }
 
-    fn watch(&self) -> &Watch {
+    fn watch(&self) -> &Deadlines {
         match &self.wire {
-            Wire::Plain(plain) => &plain.watch,
-            Wire::Tls(tls) => &tls.get_ref().0.watch,
+            MaybeTls::Plain(plain) => &plain.watch,
+            MaybeTls::Tls(tls) => &tls.get_ref().0.watch,
         }
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for ClientIo {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if !this.watch().is_switching(Switching::No) {
+        if !this.watch().is_switching(UpgradeState::No) {
             this.poll_silent(cx);
             return Poll::Pending;
         }
@@ -206,8 +206,8 @@ impl AsyncRead for Stream {
             this.from = this.from.saturating_add(taken);
         } else {
             let read = match &mut this.wire {
-                Wire::Plain(plain) => Pin::new(plain).poll_read(cx, buf),
-                Wire::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+                MaybeTls::Plain(plain) => Pin::new(plain).poll_read(cx, buf),
+                MaybeTls::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
             };
             match read {
                 // The client waits for its response, which hyper would drop. It learns of the end when the response is sent.
@@ -225,14 +225,17 @@ impl AsyncRead for Stream {
             }
         }
         // The first byte of a request: its head has to follow.
-        if this.bytes_are_requests && this.watch().waits_for(Due::Idle) && buf.filled().len() > before {
-            this.watch().wait_for(Due::Head);
+        if this.bytes_are_requests
+            && this.watch().waits_for(DeadlineKind::Idle)
+            && buf.filled().len() > before
+        {
+            this.watch().wait_for(DeadlineKind::Head);
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for ClientIo {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.write_begins();
@@ -241,8 +244,8 @@ impl AsyncWrite for Stream {
             return Poll::Ready(Ok(buf.len()));
         }
         match &mut this.wire {
-            Wire::Plain(plain) => Pin::new(plain).poll_write(cx, buf),
-            Wire::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
+            MaybeTls::Plain(plain) => Pin::new(plain).poll_write(cx, buf),
+            MaybeTls::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
         }
     }
 
@@ -258,23 +261,23 @@ impl AsyncWrite for Stream {
             return Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()));
         }
         match &mut this.wire {
-            Wire::Plain(plain) => Pin::new(plain).poll_write_vectored(cx, bufs),
-            Wire::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
+            MaybeTls::Plain(plain) => Pin::new(plain).poll_write_vectored(cx, bufs),
+            MaybeTls::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
         match &self.wire {
-            Wire::Plain(plain) => plain.is_write_vectored(),
-            Wire::Tls(tls) => tls.is_write_vectored(),
+            MaybeTls::Plain(plain) => plain.is_write_vectored(),
+            MaybeTls::Tls(tls) => tls.is_write_vectored(),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let flushed = match &mut this.wire {
-            Wire::Plain(plain) => Pin::new(plain).poll_flush(cx),
-            Wire::Tls(tls) => Pin::new(tls).poll_flush(cx),
+            MaybeTls::Plain(plain) => Pin::new(plain).poll_flush(cx),
+            MaybeTls::Tls(tls) => Pin::new(tls).poll_flush(cx),
         };
         // hyper flushes when it has written all that it has.
         if matches!(flushed, Poll::Ready(Ok(()))) && this.watch().is_between_requests() {
@@ -295,8 +298,8 @@ impl AsyncWrite for Stream {
             return Poll::Ready(Ok(()));
         }
         match &mut this.wire {
-            Wire::Plain(plain) => Pin::new(plain).poll_shutdown(cx),
-            Wire::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+            MaybeTls::Plain(plain) => Pin::new(plain).poll_shutdown(cx),
+            MaybeTls::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
         }
     }
 }

@@ -15,10 +15,10 @@ use tokio::net::TcpStream;
 use tokio::sync::watch::Receiver;
 
 use super::body::ResponseBody;
-use super::client_connection::Client;
-use super::client_io::{Stream, Wire};
-use super::deadlines::{Due, Watch};
-use super::h2_executor::Streams;
+use super::client_connection::ClientConnection;
+use super::client_io::{ClientIo, MaybeTls};
+use super::deadlines::{DeadlineKind, Deadlines};
+use super::h2_executor::StreamExecutor;
 use super::lingering_close::linger;
 use super::malformed_request;
 use super::proxy::{Exchange, exchange};
@@ -42,11 +42,11 @@ pub(crate) async fn serve(tcp: TcpStream, peer: SocketAddr, worker: Arc<Worker>,
     // Small responses are not to wait for the acknowledgement of the ones before.
     let _ = tcp.set_nodelay(true);
     let watch = worker.watches.watch();
-    watch.wait_for(Due::Header);
+    watch.wait_for(DeadlineKind::Header);
     // In a box, and so is HTTP/2: a connection has no room for what it is not doing, for it is idle most of the time.
     let Some(begun) = Box::pin(first(tcp, &worker, &watch, &mut stop)).await else { return };
     let (stream, secure, speaks_http2) = begun;
-    let mut client = Client::new(Arc::clone(&worker), peer.ip(), secure, watch);
+    let mut client = ClientConnection::new(Arc::clone(&worker), peer.ip(), secure, watch);
     client.http2 = speaks_http2;
     let client = Arc::new(client);
     drop(worker);
@@ -58,15 +58,15 @@ pub(crate) async fn serve(tcp: TcpStream, peer: SocketAddr, worker: Arc<Worker>,
 }
 
 /// Over HTTP/1.1 a connection that has been idle for a moment gives back its buffers, and takes new ones with the next byte.
-async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<bool>) {
+async fn speak_http1(mut stream: ClientIo, client: Arc<ClientConnection>, stop: Receiver<bool>) {
     let _tunnel = DropTunnel(&client);
     loop {
-        let service = Exchanges(Arc::clone(&client));
+        let service = ExchangeService(Arc::clone(&client));
         let mut connection = client.worker.http1.serve_connection(TokioIo::new(stream), service);
         let shut_down = http1::Connection::graceful_shutdown;
         match run(Pin::new(&mut connection), shut_down, &client, &stop).await {
-            Run::Cut => return,
-            Run::Over(served) => {
+            DriveResult::Cut => return,
+            DriveResult::Over(served) => {
                 let parts = connection.into_parts();
                 let mut stream = parts.io.into_inner();
                 // In boxes: hardly any connection has to.
@@ -85,14 +85,14 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
                 }
                 return;
             }
-            Run::Nap => {}
+            DriveResult::Nap => {}
         }
         let parts = connection.into_parts();
         stream = parts.io.into_inner();
         if !parts.read_buf.is_empty() {
             // A client that sends ahead has sent the beginning of its next request: the rest of the head has to follow.
             stream.put_back(parts.read_buf);
-            client.watch.wait_for(Due::Head);
+            client.watch.wait_for(DeadlineKind::Head);
         } else if !nap(&mut stream, &client, &stop).await {
             return;
         }
@@ -100,7 +100,7 @@ async fn speak_http1(mut stream: Stream, client: Arc<Client>, stop: Receiver<boo
 }
 
 /// Drops a tunnel that has not begun when its connection ends. The two refer to each other.
-struct DropTunnel<'a>(&'a Client);
+struct DropTunnel<'a>(&'a ClientConnection);
 
 impl Drop for DropTunnel<'_> {
     fn drop(&mut self) {
@@ -109,7 +109,7 @@ impl Drop for DropTunnel<'_> {
 }
 
 /// Waits for the next request. False if the connection has to go.
-async fn nap(stream: &mut Stream, client: &Client, stop: &Receiver<bool>) -> bool {
+async fn nap(stream: &mut ClientIo, client: &ClientConnection, stop: &Receiver<bool>) -> bool {
     client.forget();
     let woken = poll_fn(|cx| match stream.poll_bytes(cx) {
         // Before it is told to go: what has come is read, and answered.
@@ -126,7 +126,7 @@ async fn nap(stream: &mut Stream, client: &Client, stop: &Receiver<bool>) -> boo
 }
 
 /// How driving a connection ended.
-enum Run {
+enum DriveResult {
     /// It has ended by itself.
     Over(hyper::Result<()>),
     /// It has to go as it is.
@@ -135,9 +135,9 @@ enum Run {
     Nap,
 }
 
-async fn speak_http2(stream: Stream, client: Arc<Client>, stop: Receiver<bool>) {
-    client.watch.wait_for(Due::Idle);
-    let service = Exchanges(Arc::clone(&client));
+async fn speak_http2(stream: ClientIo, client: Arc<ClientConnection>, stop: Receiver<bool>) {
+    client.watch.wait_for(DeadlineKind::Idle);
+    let service = ExchangeService(Arc::clone(&client));
     let connection = client.worker.http2.serve_connection(TokioIo::new(stream), service);
     // It never naps.
     let _ = run(pin!(connection), http2::Connection::graceful_shutdown, &client, &stop).await;
@@ -147,9 +147,9 @@ async fn speak_http2(stream: Stream, client: Arc<Client>, stop: Receiver<bool>) 
 async fn first(
     tcp: TcpStream,
     worker: &Worker,
-    watch: &Arc<Watch>,
+    watch: &Arc<Deadlines>,
     stop: &mut Receiver<bool>,
-) -> Option<(Stream, bool, bool)> {
+) -> Option<(ClientIo, bool, bool)> {
     let mut beginning = pin!(begin(tcp, worker, watch));
     let mut begun = pin!(poll_fn(|cx| match beginning.as_mut().poll(cx) {
         Poll::Ready(begun) => Poll::Ready(begun.ok()),
@@ -170,17 +170,21 @@ pub(crate) async fn stopping(stop: &mut Receiver<bool>) {
 }
 
 /// TLS, if there is any, and the first bytes.
-async fn begin(tcp: TcpStream, worker: &Worker, watch: &Arc<Watch>) -> std::io::Result<(Stream, bool, bool)> {
+async fn begin(
+    tcp: TcpStream,
+    worker: &Worker,
+    watch: &Arc<Deadlines>,
+) -> std::io::Result<(ClientIo, bool, bool)> {
     let socket = Socket { tcp, watch: Arc::clone(watch) };
     let (wire, secure) = match &worker.certificate {
-        None => (Wire::Plain(socket), false),
+        None => (MaybeTls::Plain(socket), false),
         Some(certificate) => {
             let accepting = certificate.acceptor().accept(socket);
             let accepted = accepting.await.inspect_err(|_| worker.metrics.handshakes_failed.inc());
-            (Wire::Tls(Box::new(accepted?)), true)
+            (MaybeTls::Tls(Box::new(accepted?)), true)
         }
     };
-    let mut stream = Stream::new(wire);
+    let mut stream = ClientIo::new(wire);
     let http2 = stream.speaks_http2().await?;
     Ok((stream, secure, http2))
 }
@@ -189,54 +193,56 @@ async fn begin(tcp: TcpStream, worker: &Worker, watch: &Arc<Watch>) -> std::io::
 async fn run<C: Future<Output = hyper::Result<()>>>(
     mut connection: Pin<&mut C>,
     shut_down: impl Fn(Pin<&mut C>),
-    client: &Client,
+    client: &ClientConnection,
     stop: &Receiver<bool>,
-) -> Run {
+) -> DriveResult {
     let mut told = false;
     poll_fn(|cx| {
         // Before it is told to go: what has come is read, and answered.
         if let Poll::Ready(served) = connection.as_mut().poll(cx) {
-            return Poll::Ready(Run::Over(served));
+            return Poll::Ready(DriveResult::Over(served));
         }
         if client.resets_too_much() {
-            return Poll::Ready(Run::Cut);
+            return Poll::Ready(DriveResult::Cut);
         }
         // Whoever takes connections wakes them all when it is said. To hyper a connection is idle until a head is whole, and it
         // would close one on which half of a head has come.
-        let begun = client.watch.waits_for(Due::Head);
+        let begun = client.watch.waits_for(DeadlineKind::Head);
         if !told && !begun && (*stop.borrow() || is_left(client, cx)) {
             told = true;
             shut_down(connection.as_mut());
             if let Poll::Ready(served) = connection.as_mut().poll(cx) {
-                return Poll::Ready(Run::Over(served));
+                return Poll::Ready(DriveResult::Over(served));
             }
         }
         if !told && !client.http2 && client.watch.may_nap() {
-            return Poll::Ready(Run::Nap);
+            return Poll::Ready(DriveResult::Nap);
         }
-        late(client, cx).map(|()| Run::Cut)
+        late(client, cx).map(|()| DriveResult::Cut)
     })
     .await
 }
 
 /// Whether an HTTP/2 client has had no request for too long. It is told to go before it is closed, for it may be sending
 /// one just now; over HTTP/1.1 there is no way to tell.
-fn is_left(client: &Client, cx: &Context<'_>) -> bool {
-    let left = client.http2 && client.watch.poll_late(cx) == Poll::Ready(Due::Idle);
+fn is_left(client: &ClientConnection, cx: &Context<'_>) -> bool {
+    let left = client.http2 && client.watch.poll_late(cx) == Poll::Ready(DeadlineKind::Idle);
     if left {
         // So long it has to go.
-        client.watch.wait_for(Due::Header);
+        client.watch.wait_for(DeadlineKind::Header);
     }
     left
 }
 
 /// Whether the connection has to go: the client is late. What an exchange waits for it sees to itself.
-fn late(client: &Client, cx: &Context<'_>) -> Poll<()> {
+fn late(client: &ClientConnection, cx: &Context<'_>) -> Poll<()> {
     client.watch.poll_late(cx).map(|due| client.worker.closed_late(due))
 }
 
 /// The builders of all connections of a worker.
-pub(crate) fn builders(bounds: &crate::settings::Bounds) -> (http1::Builder, http2::Builder<Streams>) {
+pub(crate) fn builders(
+    bounds: &crate::settings::ResourceLimits,
+) -> (http1::Builder, http2::Builder<StreamExecutor>) {
     let mut one = http1::Builder::new();
     // As many as hyper has room for on the stack, unless others are asked for.
     if bounds.header_fields != HEADERS_USUAL {
@@ -245,7 +251,7 @@ pub(crate) fn builders(bounds: &crate::settings::Bounds) -> (http1::Builder, htt
     one.max_header_size(bounds.head_bytes)
         .max_buf_size(bounds.head_bytes.max(16 << 10))
         .header_read_timeout(None);
-    let mut two = http2::Builder::new(Streams);
+    let mut two = http2::Builder::new(StreamExecutor);
     two.timer(TokioTimer::new())
         .keep_alive_interval(std::time::Duration::from_secs(PING_SECONDS))
         .max_concurrent_streams(bounds.streams)
@@ -260,9 +266,9 @@ pub(crate) fn builders(bounds: &crate::settings::Bounds) -> (http1::Builder, htt
 
 /// The service function of a connection.
 #[derive(Clone, Debug)]
-struct Exchanges(Arc<Client>);
+struct ExchangeService(Arc<ClientConnection>);
 
-impl Service<Request<Incoming>> for Exchanges {
+impl Service<Request<Incoming>> for ExchangeService {
     type Response = Response<ResponseBody>;
     type Error = std::convert::Infallible;
     type Future = Exchange;

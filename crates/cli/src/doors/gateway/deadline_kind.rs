@@ -2,7 +2,7 @@
 
 /// What is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Due {
+pub(crate) enum DeadlineKind {
     /// A TLS handshake, or the head of a connection's first request.
     Header,
     /// The rest of a head, whose first byte came on a connection that was idle.
@@ -26,15 +26,15 @@ pub(crate) enum Due {
 }
 
 /// All of them, in order.
-pub(super) const DUES: [Due; 10] = [
-    Due::Header,
-    Due::Head,
-    Due::Idle,
-    Due::Body,
-    Due::Pace,
-    Due::Write,
-    Due::Connect,
-    Due::Response,
-    Due::ResponseBody,
-    Due::Total,
+pub(super) const DUES: [DeadlineKind; 10] = [
+    DeadlineKind::Header,
+    DeadlineKind::Head,
+    DeadlineKind::Idle,
+    DeadlineKind::Body,
+    DeadlineKind::Pace,
+    DeadlineKind::Write,
+    DeadlineKind::Connect,
+    DeadlineKind::Response,
+    DeadlineKind::ResponseBody,
+    DeadlineKind::Total,
 ];

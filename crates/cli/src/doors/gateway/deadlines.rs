@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::deadline_kind::DUES;
-pub(crate) use super::deadline_kind::Due;
+pub(crate) use super::deadline_kind::DeadlineKind;
 use crate::settings::Timeouts;
 
 /// The longest tick. Deadlines are reached at most two ticks late, and never early.
@@ -25,7 +25,7 @@ const NEVER: u64 = u64::MAX;
 
 /// What is wrong with a request's body, on the client's side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fault {
+pub(crate) enum BodyFault {
     /// It broke off.
     Broken = 1,
     /// It is larger than bodies may be.
@@ -37,7 +37,7 @@ pub(crate) enum Fault {
 /// How far an exchange has come with switching its connection to another protocol. Until it has, what the client sends
 /// is not read: it may be meant as another request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Switching {
+pub(crate) enum UpgradeState {
     /// It does not.
     No,
     /// The client waits for an answer, and has to be silent until it has one.
@@ -85,28 +85,28 @@ impl Ticks {
         u64::try_from(time.as_nanos().div_ceil(self.length.as_nanos())).unwrap_or(NEVER)
     }
 
-    fn deadline(&self, due: Due) -> u64 {
+    fn deadline(&self, due: DeadlineKind) -> u64 {
         let patience = self.patience.get(due as usize).copied().unwrap_or(NEVER);
         self.now().saturating_add(patience)
     }
 }
 
-const fn duration(timeouts: &Timeouts, due: Due) -> Option<Duration> {
+const fn duration(timeouts: &Timeouts, due: DeadlineKind) -> Option<Duration> {
     match due {
-        Due::Header | Due::Head => Some(timeouts.header),
-        Due::Idle => Some(timeouts.idle),
-        Due::Body | Due::Pace => Some(timeouts.body),
-        Due::Write => Some(timeouts.write),
-        Due::Connect => Some(timeouts.connect),
-        Due::Response => Some(timeouts.response),
-        Due::ResponseBody => Some(timeouts.response_body),
-        Due::Total => timeouts.total,
+        DeadlineKind::Header | DeadlineKind::Head => Some(timeouts.header),
+        DeadlineKind::Idle => Some(timeouts.idle),
+        DeadlineKind::Body | DeadlineKind::Pace => Some(timeouts.body),
+        DeadlineKind::Write => Some(timeouts.write),
+        DeadlineKind::Connect => Some(timeouts.connect),
+        DeadlineKind::Response => Some(timeouts.response),
+        DeadlineKind::ResponseBody => Some(timeouts.response_body),
+        DeadlineKind::Total => timeouts.total,
     }
 }
 
 /// One deadline at a time, one for the whole of an exchange, and one for a client that takes nothing.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Deadlines {
     ticks: Arc<Ticks>,
     at: AtomicU64,
     due: AtomicU8,
@@ -127,7 +127,7 @@ pub(crate) struct Watch {
     waker: Mutex<Option<Waker>>,
 }
 
-impl Watch {
+impl Deadlines {
     fn new(ticks: Arc<Ticks>) -> Self {
         let never = || AtomicU64::new(NEVER);
         Self {
@@ -141,13 +141,13 @@ impl Watch {
             fault: AtomicU8::new(0),
             begun: AtomicU32::new(0),
             half_closed: AtomicBool::new(false),
-            switching: AtomicU8::new(Switching::No as u8),
+            switching: AtomicU8::new(UpgradeState::No as u8),
             waker: Mutex::new(None),
         }
     }
 
     /// From now on this is waited for.
-    pub(crate) fn wait_for(&self, due: Due) {
+    pub(crate) fn wait_for(&self, due: DeadlineKind) {
         self.due.store(due as u8, Ordering::Relaxed);
         self.at.store(self.ticks.deadline(due), Ordering::Relaxed);
     }
@@ -158,33 +158,33 @@ impl Watch {
     }
 
     /// How many ticks this may take.
-    pub(crate) fn patience(&self, due: Due) -> u64 {
+    pub(crate) fn patience(&self, due: DeadlineKind) -> u64 {
         self.ticks.patience.get(due as usize).copied().unwrap_or(NEVER)
     }
 
     /// Whether this is waited for. A request never is during an exchange.
-    pub(crate) fn waits_for(&self, due: Due) -> bool {
+    pub(crate) fn waits_for(&self, due: DeadlineKind) -> bool {
         let set = self.at.load(Ordering::Relaxed) != NEVER;
         set && self.due.load(Ordering::Relaxed) == due as u8
     }
 
     /// Whether a request has been waited for so long that the connection may give back what it does not need meanwhile.
     pub(crate) fn may_nap(&self) -> bool {
-        self.waits_for(Due::Idle)
+        self.waits_for(DeadlineKind::Idle)
             && self.idle_for() >= NAP_TICKS
             && self.stuck.load(Ordering::Relaxed) == NEVER
     }
 
     /// For how many ticks a request has been waited for, if one is.
     fn idle_for(&self) -> u64 {
-        let since = self.at.load(Ordering::Relaxed).saturating_sub(self.patience(Due::Idle));
+        let since = self.at.load(Ordering::Relaxed).saturating_sub(self.patience(DeadlineKind::Idle));
         self.ticks.now().saturating_sub(since)
     }
 
     /// There is something for the client to take, and it takes nothing.
     pub(crate) fn stuck(&self) {
         if self.stuck.load(Ordering::Relaxed) == NEVER {
-            self.stuck.store(self.ticks.deadline(Due::Write), Ordering::Relaxed);
+            self.stuck.store(self.ticks.deadline(DeadlineKind::Write), Ordering::Relaxed);
         }
     }
 
@@ -194,9 +194,9 @@ impl Watch {
             return;
         }
         self.stuck.store(NEVER, Ordering::Relaxed);
-        if self.waits_for(Due::Idle) {
+        if self.waits_for(DeadlineKind::Idle) {
             // It was still busy with the end of a response.
-            self.wait_for(Due::Idle);
+            self.wait_for(DeadlineKind::Idle);
         }
     }
 
@@ -210,7 +210,7 @@ impl Watch {
         self.answered.store(false, Ordering::Relaxed);
         self.fault.store(0, Ordering::Relaxed);
         self.begun.fetch_add(1, Ordering::Relaxed);
-        self.total.store(self.ticks.deadline(Due::Total), Ordering::Relaxed);
+        self.total.store(self.ticks.deadline(DeadlineKind::Total), Ordering::Relaxed);
         self.rest();
     }
 
@@ -230,18 +230,20 @@ impl Watch {
     }
 
     /// The exchange has come so far with switching the connection to another protocol.
-    pub(crate) fn set_switching(&self, switching: Switching) {
+    pub(crate) fn set_switching(&self, switching: UpgradeState) {
         self.switching.store(switching as u8, Ordering::Relaxed);
     }
 
     /// Whether it has come so far with that.
-    pub(crate) fn is_switching(&self, switching: Switching) -> bool {
+    pub(crate) fn is_switching(&self, switching: UpgradeState) -> bool {
         self.switching.load(Ordering::Relaxed) == switching as u8
     }
 
     /// Whether no exchange is running: the connection waits for a request.
     pub(crate) fn is_between_requests(&self) -> bool {
-        [Due::Header, Due::Head, Due::Idle].into_iter().any(|due| self.waits_for(due))
+        [DeadlineKind::Header, DeadlineKind::Head, DeadlineKind::Idle]
+            .into_iter()
+            .any(|due| self.waits_for(due))
     }
 
     /// Whether there is, as far as is known, more of the request's body than was read.
@@ -255,14 +257,14 @@ impl Watch {
     }
 
     /// The client's body failed: whatever becomes of its request is not the upstream's fault.
-    pub(crate) fn set_fault(&self, fault: Fault) {
+    pub(crate) fn set_fault(&self, fault: BodyFault) {
         self.fault.store(fault as u8, Ordering::Relaxed);
     }
 
     /// What is wrong with the client's body.
-    pub(crate) fn fault(&self) -> Option<Fault> {
+    pub(crate) fn fault(&self) -> Option<BodyFault> {
         let fault = self.fault.load(Ordering::Relaxed);
-        [Fault::Broken, Fault::TooLarge, Fault::Void].into_iter().find(|known| *known as u8 == fault)
+        [BodyFault::Broken, BodyFault::TooLarge, BodyFault::Void].into_iter().find(|known| *known as u8 == fault)
     }
 
     /// The response has begun.
@@ -272,14 +274,14 @@ impl Watch {
     }
 
     /// As [`wait_for`](Self::wait_for), unless the response has begun.
-    pub(crate) fn wait_for_before_answer(&self, due: Due) {
+    pub(crate) fn wait_for_before_answer(&self, due: DeadlineKind) {
         if !self.answered.load(Ordering::Relaxed) {
             self.wait_for(due);
         }
     }
 
     /// As [`wait_for_before_answer`](Self::wait_for_before_answer), until this tick.
-    pub(crate) fn wait_until_before_answer(&self, due: Due, until: u64) {
+    pub(crate) fn wait_until_before_answer(&self, due: DeadlineKind, until: u64) {
         if !self.answered.load(Ordering::Relaxed) {
             self.due.store(due as u8, Ordering::Relaxed);
             self.at.store(until, Ordering::Relaxed);
@@ -288,13 +290,13 @@ impl Watch {
 
     /// An exchange has ended.
     pub(crate) fn end(&self) {
-        self.set_switching(Switching::No);
+        self.set_switching(UpgradeState::No);
         self.total.store(NEVER, Ordering::Relaxed);
         self.rest();
     }
 
     /// What is late. Whoever asks is woken when something is.
-    pub(crate) fn poll_late(&self, cx: &Context<'_>) -> Poll<Due> {
+    pub(crate) fn poll_late(&self, cx: &Context<'_>) -> Poll<DeadlineKind> {
         if let Some(due) = self.late() {
             return Poll::Ready(due);
         }
@@ -312,33 +314,33 @@ impl Watch {
             return Poll::Pending;
         }
         match self.poll_late(cx) {
-            Poll::Ready(Due::Write | Due::Total) => Poll::Ready(()),
+            Poll::Ready(DeadlineKind::Write | DeadlineKind::Total) => Poll::Ready(()),
             // The body sees to it itself, and says why.
             Poll::Ready(
-                Due::Header
-                | Due::Head
-                | Due::Idle
-                | Due::Body
-                | Due::Pace
-                | Due::Connect
-                | Due::Response
-                | Due::ResponseBody,
+                DeadlineKind::Header
+                | DeadlineKind::Head
+                | DeadlineKind::Idle
+                | DeadlineKind::Body
+                | DeadlineKind::Pace
+                | DeadlineKind::Connect
+                | DeadlineKind::Response
+                | DeadlineKind::ResponseBody,
             )
             | Poll::Pending => Poll::Pending,
         }
     }
 
-    fn late(&self) -> Option<Due> {
+    fn late(&self) -> Option<DeadlineKind> {
         let (now, stuck) = (self.ticks.now(), self.stuck.load(Ordering::Relaxed));
         // While the end of a response is being taken, its client is not idle.
-        let idle = stuck != NEVER && self.waits_for(Due::Idle);
+        let idle = stuck != NEVER && self.waits_for(DeadlineKind::Idle);
         if !idle && now >= self.at.load(Ordering::Relaxed) {
             return DUES.get(usize::from(self.due.load(Ordering::Relaxed))).copied();
         }
         if now >= stuck {
-            return Some(Due::Write);
+            return Some(DeadlineKind::Write);
         }
-        (now >= self.total.load(Ordering::Relaxed)).then_some(Due::Total)
+        (now >= self.total.load(Ordering::Relaxed)).then_some(DeadlineKind::Total)
     }
 
     /// Wakes the waiting task.
@@ -352,19 +354,19 @@ impl Watch {
 
 /// All that a worker watches.
 #[derive(Debug)]
-pub(crate) struct Watches {
+pub(crate) struct WorkerDeadlines {
     pub(crate) ticks: Arc<Ticks>,
-    all: Mutex<Vec<Weak<Watch>>>,
+    all: Mutex<Vec<Weak<Deadlines>>>,
 }
 
-impl Watches {
+impl WorkerDeadlines {
     pub(crate) fn new(timeouts: &Timeouts) -> Self {
         Self { ticks: Arc::new(Ticks::new(timeouts)), all: Mutex::new(Vec::new()) }
     }
 
     /// One more to be watched, until it is dropped.
-    pub(crate) fn watch(&self) -> Arc<Watch> {
-        let watch = Arc::new(Watch::new(Arc::clone(&self.ticks)));
+    pub(crate) fn watch(&self) -> Arc<Deadlines> {
+        let watch = Arc::new(Deadlines::new(Arc::clone(&self.ticks)));
         self.all.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&watch));
         watch
     }
@@ -384,8 +386,9 @@ impl Watches {
         let mut late = Vec::new();
         self.all.lock().unwrap_or_else(PoisonError::into_inner).retain(|watch| {
             let watch = watch.upgrade();
-            let due = |watch: &&Arc<Watch>| {
-                watch.late().is_some() || (watch.waits_for(Due::Idle) && watch.idle_for() == NAP_TICKS)
+            let due = |watch: &&Arc<Deadlines>| {
+                watch.late().is_some()
+                    || (watch.waits_for(DeadlineKind::Idle) && watch.idle_for() == NAP_TICKS)
             };
             late.extend(watch.iter().filter(due).cloned());
             watch.is_some()

@@ -3,18 +3,18 @@
 use http::StatusCode;
 use tollgate_tower::{ErrorResponse, problem};
 
-use super::deadlines::Due;
+use super::deadlines::DeadlineKind;
 use super::upstream::UpstreamError;
 
 /// Why a request is not answered by the upstream.
 #[derive(Debug)]
-pub(crate) enum Stopped {
+pub(crate) enum Rejected {
     /// The gateway answers with this response. Boxed to keep the success path small.
     Answer(Box<ErrorResponse>),
     /// The upstream failed.
     Upstream(UpstreamError),
     /// A deadline passed.
-    Late(Due),
+    Late(DeadlineKind),
     /// The body exceeds the limit.
     TooLarge,
     /// The head has too many fields.
@@ -23,7 +23,7 @@ pub(crate) enum Stopped {
     Void,
 }
 
-impl Stopped {
+impl Rejected {
     /// The response for the client. Details of an upstream failure go to the log only, because they contain addresses.
     pub(crate) fn into_answer(self) -> ErrorResponse {
         let (status, title, detail) = match self {
@@ -34,18 +34,22 @@ impl Stopped {
                 "The request body is incomplete. Send the whole body.",
             ),
             Self::Upstream(error) => (StatusCode::BAD_GATEWAY, "Bad Gateway", bad_gateway(&error)),
-            Self::Late(Due::Connect) => {
+            Self::Late(DeadlineKind::Connect) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway Timeout", "Connecting to the upstream timed out.")
             }
-            Self::Late(Due::Body | Due::Header | Due::Head | Due::Idle | Due::Write) => {
-                (StatusCode::REQUEST_TIMEOUT, "Request Timeout", "The request body stopped arriving.")
-            }
-            Self::Late(Due::Pace) => (
+            Self::Late(
+                DeadlineKind::Body
+                | DeadlineKind::Header
+                | DeadlineKind::Head
+                | DeadlineKind::Idle
+                | DeadlineKind::Write,
+            ) => (StatusCode::REQUEST_TIMEOUT, "Request Timeout", "The request body stopped arriving."),
+            Self::Late(DeadlineKind::Pace) => (
                 StatusCode::REQUEST_TIMEOUT,
                 "Request Timeout",
                 "The request body arrived too slowly. Send it faster, or in smaller requests.",
             ),
-            Self::Late(Due::Response | Due::ResponseBody | Due::Total) => {
+            Self::Late(DeadlineKind::Response | DeadlineKind::ResponseBody | DeadlineKind::Total) => {
                 (StatusCode::GATEWAY_TIMEOUT, "Gateway Timeout", "The upstream did not respond in time.")
             }
             Self::HeadTooLarge => (

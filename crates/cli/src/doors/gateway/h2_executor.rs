@@ -11,23 +11,23 @@ use std::task::Poll;
 
 use hyper::rt::Executor;
 
-use super::deadlines::Watch;
+use super::deadlines::Deadlines;
 
 thread_local! {
     /// The watch of the exchange that has begun last. hyper asks for an exchange and then runs its stream, at once.
-    static BEGUN: RefCell<Option<Arc<Watch>>> = const { RefCell::new(None) };
+    static BEGUN: RefCell<Option<Arc<Deadlines>>> = const { RefCell::new(None) };
 }
 
 /// Runs streams.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Streams;
+pub(crate) struct StreamExecutor;
 
 /// An exchange has begun in a stream: its deadlines are the stream's.
-pub(crate) fn begun(watch: &Arc<Watch>) {
+pub(crate) fn begun(watch: &Arc<Deadlines>) {
     BEGUN.set(Some(Arc::clone(watch)));
 }
 
-impl<F> Executor<F> for Streams
+impl<F> Executor<F> for StreamExecutor
 where
     F: Future<Output = ()> + Send + 'static,
 {

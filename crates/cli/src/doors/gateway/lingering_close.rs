@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::client_io::Stream;
+use super::client_io::ClientIo;
 
 /// Maximum bytes to discard. A client that sends more is reset, and may miss the response.
 const LINGER_BYTES_MAX: usize = 64 << 20;
@@ -19,7 +19,7 @@ const LINGER_TIME: Duration = Duration::from_secs(5);
 const PIECE: usize = 16 << 10;
 
 /// Says that no more will come from here, and reads until the client says so, too, or had its share of bytes or time.
-pub(crate) async fn linger(mut stream: Stream) {
+pub(crate) async fn linger(mut stream: ClientIo) {
     let until_closed = async {
         // It may have been said already.
         let _ = stream.shutdown().await;

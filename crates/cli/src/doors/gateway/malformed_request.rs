@@ -11,22 +11,22 @@ use http::{HeaderValue, StatusCode};
 use tokio::io::AsyncWriteExt;
 use tollgate_tower::{ErrorResponse, problem};
 
-use super::client_connection::Client;
-use super::client_io::Stream;
-use super::error_response::Stopped;
-use crate::settings::Bounds;
+use super::client_connection::ClientConnection;
+use super::client_io::ClientIo;
+use super::error_response::Rejected;
+use crate::settings::ResourceLimits;
 use crate::telemetry::logs::X_REQUEST_ID;
 
 /// Responds in hyper's place and closes the connection, unless part of a response has been sent already.
-pub(crate) async fn answer(stream: &mut Stream, client: &Arc<Client>, error: &hyper::Error) {
+pub(crate) async fn answer(stream: &mut ClientIo, client: &Arc<ClientConnection>, error: &hyper::Error) {
     if !stream.is_settled() {
         return;
     }
-    let made = Made::read(stream.take_withheld().as_deref().unwrap_or_default());
+    let made = GeneratedResponse::read(stream.take_withheld().as_deref().unwrap_or_default());
     let worker = &client.worker;
     let problem = problem(made.status, error, &worker.settings.bounds);
     let mut running = client.begin();
-    let mut answer = worker.stopped(Stopped::Answer(Box::new(problem)));
+    let mut answer = worker.stopped(Rejected::Answer(Box::new(problem)));
     answer.headers.insert(X_REQUEST_ID, running.id().header());
     answer.headers.insert(CONNECTION, HeaderValue::from_static("close"));
     answer.headers.insert(CONTENT_LENGTH, answer.body.len().into());
@@ -50,12 +50,12 @@ pub(crate) async fn answer(stream: &mut Stream, client: &Arc<Client>, error: &hy
 }
 
 /// The parts of hyper's own response that are kept.
-struct Made {
+struct GeneratedResponse {
     status: StatusCode,
     date: Option<HeaderValue>,
 }
 
-impl Made {
+impl GeneratedResponse {
     /// Parses hyper's response. Without one, the status is 400.
     fn read(response: &[u8]) -> Self {
         let status = response.get(9..12).and_then(|status| StatusCode::from_bytes(status).ok());
@@ -65,7 +65,7 @@ impl Made {
     }
 }
 
-fn problem(status: StatusCode, error: &hyper::Error, bounds: &Bounds) -> ErrorResponse {
+fn problem(status: StatusCode, error: &hyper::Error, bounds: &ResourceLimits) -> ErrorResponse {
     match status {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
             let (bytes, fields) = (bounds.head_bytes, bounds.header_fields);
@@ -105,9 +105,10 @@ fn written(answer: &ErrorResponse) -> BytesMut {
 
 #[test]
 fn hypers_own_response_is_read_for_its_status_and_date() {
-    let made =
-        Made::read(b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ndate: now\r\n\r\n");
+    let made = GeneratedResponse::read(
+        b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ndate: now\r\n\r\n",
+    );
     assert_eq!((made.status.as_u16(), made.date), (431, Some(HeaderValue::from_static("now"))));
-    let made = Made::read(b"");
+    let made = GeneratedResponse::read(b"");
     assert_eq!((made.status, made.date), (StatusCode::BAD_REQUEST, None));
 }

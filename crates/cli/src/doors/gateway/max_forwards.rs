@@ -12,7 +12,7 @@ const REFLECTED: [HeaderName; 3] = [HOST, VIA, MAX_FORWARDS];
 
 /// How far a request may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reach {
+pub(crate) enum MaxForwards {
     /// To the upstream.
     Upstream,
     /// Only as far as this gateway.
@@ -23,13 +23,13 @@ pub(crate) enum Reach {
 ///
 /// # Errors
 /// When it says no number: a sentence for the client.
-pub(crate) fn step(parts: &mut request::Parts) -> Result<Reach, &'static str> {
+pub(crate) fn step(parts: &mut request::Parts) -> Result<MaxForwards, &'static str> {
     if parts.method != Method::TRACE && parts.method != Method::OPTIONS {
-        return Ok(Reach::Upstream);
+        return Ok(MaxForwards::Upstream);
     }
     let mut lines = parts.headers.get_all(MAX_FORWARDS).iter();
     let steps = match (lines.next(), lines.next()) {
-        (None, _) => return Ok(Reach::Upstream),
+        (None, _) => return Ok(MaxForwards::Upstream),
         (Some(_), Some(_)) => return Err(NOT_A_NUMBER),
         (Some(line), None) => line.as_bytes().trim_ascii(),
     };
@@ -39,10 +39,10 @@ pub(crate) fn step(parts: &mut request::Parts) -> Result<Reach, &'static str> {
     // A number with more digits than are counted is replaced by the largest one that is, as the RFC allows.
     let steps = std::str::from_utf8(steps).ok().and_then(|steps| steps.parse().ok()).unwrap_or(u32::MAX);
     match steps.checked_sub(1) {
-        None => Ok(Reach::Here),
+        None => Ok(MaxForwards::Here),
         Some(left) => {
             parts.headers.insert(MAX_FORWARDS, HeaderValue::from(left));
-            Ok(Reach::Upstream)
+            Ok(MaxForwards::Upstream)
         }
     }
 }
@@ -80,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    fn stepped(method: &str, lines: &[&str]) -> (Result<Reach, &'static str>, Option<String>) {
+    fn stepped(method: &str, lines: &[&str]) -> (Result<MaxForwards, &'static str>, Option<String>) {
         let mut request = Request::builder().method(method);
         for line in lines {
             request = request.header(MAX_FORWARDS, *line);
@@ -95,12 +95,12 @@ mod tests {
         let left = |left: &str| Some(left.to_owned());
         for method in ["TRACE", "OPTIONS"] {
             for (lines, reach, said) in [
-                (&[][..], Ok(Reach::Upstream), None),
-                (&["0"], Ok(Reach::Here), left("0")),
-                (&["00"], Ok(Reach::Here), left("00")),
-                (&["1"], Ok(Reach::Upstream), left("0")),
-                (&["10"], Ok(Reach::Upstream), left("9")),
-                (&["99999999999999999999999"], Ok(Reach::Upstream), left("4294967294")),
+                (&[][..], Ok(MaxForwards::Upstream), None),
+                (&["0"], Ok(MaxForwards::Here), left("0")),
+                (&["00"], Ok(MaxForwards::Here), left("00")),
+                (&["1"], Ok(MaxForwards::Upstream), left("0")),
+                (&["10"], Ok(MaxForwards::Upstream), left("9")),
+                (&["99999999999999999999999"], Ok(MaxForwards::Upstream), left("4294967294")),
                 (&[""], Err(NOT_A_NUMBER), left("")),
                 (&["+1"], Err(NOT_A_NUMBER), left("+1")),
                 (&["1, 2"], Err(NOT_A_NUMBER), left("1, 2")),
@@ -110,7 +110,7 @@ mod tests {
             }
         }
         for method in ["GET", "POST"] {
-            assert_eq!(stepped(method, &["0"]), (Ok(Reach::Upstream), left("0")), "it does not apply");
+            assert_eq!(stepped(method, &["0"]), (Ok(MaxForwards::Upstream), left("0")), "it does not apply");
         }
     }
 }

@@ -10,22 +10,22 @@ use bytes::Bytes;
 use http::{Request, Response, request};
 use hyper::body::Incoming;
 use tollgate_engine::{Admission, Body, CheckError, Outcome, RequestHead, RequiredBody, Scratch};
-use tollgate_policy::Matched;
+use tollgate_policy::RequestMatch;
 use tollgate_tower::{ErrorResponse, Reply, grpc};
 
 pub(crate) use self::response_future::Exchange;
 use self::response_future::Waiting;
-use self::to_answer::ToAnswer;
-use super::body::{RequestBody, ResponseBody, Rest};
-use super::buffered_body::{Held, hold};
+use self::to_answer::PendingResponse;
+use super::body::{RemainingBody, RequestBody, ResponseBody};
+use super::buffered_body::{BufferedBody, hold};
 use super::check_head::{bad, not_implemented, prepare, trusted_proxies};
-use super::client_connection::Client;
-use super::deadlines::Switching;
-use super::error_response::Stopped;
-use super::max_forwards::{self, Reach};
+use super::client_connection::ClientConnection;
+use super::deadlines::UpgradeState;
+use super::error_response::Rejected;
+use super::max_forwards::{self, MaxForwards};
 use super::stopwatch::Stopwatch;
 use super::websocket;
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 use crate::telemetry::logs::RequestId;
 
 thread_local! {
@@ -34,20 +34,20 @@ thread_local! {
 }
 
 /// A request that was asked about, or is about to be.
-struct Came {
+struct IncomingRequest {
     parts: request::Parts,
-    live: Arc<InForce>,
+    live: Arc<ActivePolicy>,
     /// How far it may go.
-    reach: Reach,
+    reach: MaxForwards,
     /// Since when it can be asked about.
     since: Stopwatch,
-    to_answer: ToAnswer,
+    to_answer: PendingResponse,
     /// The body, if it was read because a key may be in it.
     text: Option<Bytes>,
 }
 
 /// Handles a request.
-pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exchange {
+pub(crate) fn exchange(client: &Arc<ClientConnection>, request: Request<Incoming>) -> Exchange {
     let mut running = client.begin();
     let (parts, body) = request.into_parts();
     running.watch().set_unread(!http_body::Body::is_end_stream(&body));
@@ -61,20 +61,21 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
     let id = running.id().header();
     let websocket = websocket::is_requested(&parts);
     if websocket {
-        running.watch().set_switching(Switching::Asked);
+        running.watch().set_switching(UpgradeState::Asked);
     }
     let grpc = grpc::is_call(&parts.headers);
     let since = *running.since();
-    let to_answer = ToAnswer { id, noted, running, grpc, websocket };
-    let mut came = Came { parts, live, reach: Reach::Upstream, to_answer, since, text: None };
+    let to_answer = PendingResponse { id, noted, running, grpc, websocket };
+    let mut came =
+        IncomingRequest { parts, live, reach: MaxForwards::Upstream, to_answer, since, text: None };
     match came.check_at_once(body) {
         Err(stopped) => Exchange::Ready(Some(came.to_answer.stopped(stopped))),
-        Ok(AtOnce::Rejected(answer)) => Exchange::Ready(Some(came.to_answer.rejected(answer))),
-        Ok(AtOnce::Admitted(admission, body)) => {
-            came.pass(admission, Rest { held: None, body: Some(body), trailers: None })
+        Ok(EarlyResult::Rejected(answer)) => Exchange::Ready(Some(came.to_answer.rejected(answer))),
+        Ok(EarlyResult::Admitted(admission, body)) => {
+            came.pass(admission, RemainingBody { held: None, body: Some(body), trailers: None })
         }
-        Ok(AtOnce::Waits(body)) => Exchange::Waiting(Waiting(Box::pin(came.wait_and_pass(body)))),
-        Ok(AtOnce::NeedsBody(wanted, matched, body)) => {
+        Ok(EarlyResult::Waits(body)) => Exchange::Waiting(Waiting(Box::pin(came.wait_and_pass(body)))),
+        Ok(EarlyResult::NeedsBody(wanted, matched, body)) => {
             Exchange::Waiting(Waiting(Box::pin(came.hold_and_check(wanted, matched, body))))
         }
     }
@@ -82,7 +83,7 @@ pub(crate) fn exchange(client: &Arc<Client>, request: Request<Incoming>) -> Exch
 
 /// What is known of a request without waiting.
 #[expect(clippy::large_enum_variant, reason = "it is moved once")]
-enum AtOnce {
+enum EarlyResult {
     /// It is admitted.
     Admitted(Admission, Incoming),
     /// It is answered here.
@@ -90,28 +91,28 @@ enum AtOnce {
     /// Its limits are counted in a shared store, which takes a while.
     Waits(Incoming),
     /// Some of its body has to be read first.
-    NeedsBody(RequiredBody, Matched, Incoming),
+    NeedsBody(RequiredBody, RequestMatch, Incoming),
 }
 
 /// What came of a check.
 #[expect(clippy::large_enum_variant, reason = "it is moved once")]
-enum Checked {
+enum CheckedRequest {
     Admitted(Admission),
     Rejected(ErrorResponse),
-    NeedsBody(RequiredBody, Matched),
+    NeedsBody(RequiredBody, RequestMatch),
 }
 
-impl Came {
+impl IncomingRequest {
     /// Checks a request whose head is enough; otherwise says what else it takes.
-    fn check_at_once(&mut self, body: Incoming) -> Result<AtOnce, Stopped> {
+    fn check_at_once(&mut self, body: Incoming) -> Result<EarlyResult, Rejected> {
         let client = self.to_answer.running.client();
         // Over HTTP/1.1 the parser has seen to it.
         if self.parts.headers.len() > client.worker.settings.bounds.header_fields {
-            return Err(Stopped::HeadTooLarge);
+            return Err(Rejected::HeadTooLarge);
         }
         let bytes_max = client.worker.settings.bounds.body_bytes;
         if bytes_max.is_some_and(|most| http_body::Body::size_hint(&body).lower() > most) {
-            return Err(Stopped::TooLarge);
+            return Err(Rejected::TooLarge);
         }
         if self.to_answer.websocket {
             let has_body = !http_body::Body::is_end_stream(&body);
@@ -120,17 +121,17 @@ impl Came {
         prepare(&mut self.parts, client, &self.live)?;
         self.reach = max_forwards::step(&mut self.parts).map_err(bad)?;
         if self.live.waits {
-            return Ok(AtOnce::Waits(body));
+            return Ok(EarlyResult::Waits(body));
         }
         Ok(match self.try_check(Body::Unread) {
-            Checked::Admitted(admission) => AtOnce::Admitted(admission, body),
-            Checked::Rejected(answer) => AtOnce::Rejected(answer),
-            Checked::NeedsBody(wanted, matched) => AtOnce::NeedsBody(wanted, matched, body),
+            CheckedRequest::Admitted(admission) => EarlyResult::Admitted(admission, body),
+            CheckedRequest::Rejected(answer) => EarlyResult::Rejected(answer),
+            CheckedRequest::NeedsBody(wanted, matched) => EarlyResult::NeedsBody(wanted, matched, body),
         })
     }
 
     /// Checks a request, and records what came of it.
-    fn try_check(&mut self, body: Body) -> Checked {
+    fn try_check(&mut self, body: Body) -> CheckedRequest {
         SCRATCH.with_borrow_mut(|scratch| {
             let head = head_of(&self.parts, self.to_answer.running.client(), body);
             let head = head.with_body_text(self.text.as_deref());
@@ -140,7 +141,7 @@ impl Came {
     }
 
     /// As [`try_check`](Self::try_check), where it takes a while.
-    async fn check(&mut self, body: Body) -> Checked {
+    async fn check(&mut self, body: Body) -> CheckedRequest {
         // Other requests may be checked meanwhile, with buffers of their own.
         let mut scratch = SCRATCH.take();
         let head = head_of(&self.parts, self.to_answer.running.client(), body);
@@ -153,12 +154,12 @@ impl Came {
     }
 
     /// Records what came of a check.
-    fn record(&mut self, checked: Result<Outcome, CheckError>, scratch: &Scratch) -> Checked {
+    fn record(&mut self, checked: Result<Outcome, CheckError>, scratch: &Scratch) -> CheckedRequest {
         if let Ok(Outcome::NeedsBody { wanted, matched }) = checked {
-            return Checked::NeedsBody(wanted, matched);
+            return CheckedRequest::NeedsBody(wanted, matched);
         }
         let Self { parts, live, reach, since, to_answer, text: _ } = self;
-        let ToAnswer { running, noted, websocket, .. } = to_answer;
+        let PendingResponse { running, noted, websocket, .. } = to_answer;
         let worker = &running.client().worker;
         worker.decided(live, scratch, since);
         worker.note(live, &parts.headers, &checked, noted);
@@ -167,26 +168,26 @@ impl Came {
         }
         let admission = match live.responses.reply(checked, &parts.headers) {
             Reply::Admitted(admission) => admission,
-            Reply::Rejected(answer) => return Checked::Rejected(answer),
+            Reply::Rejected(answer) => return CheckedRequest::Rejected(answer),
         };
         let mut answer = match reach {
             _ if *websocket && !worker.upstream.can_switch() => {
                 not_implemented("WebSocket needs HTTP/1.1, and the upstream speaks HTTP/2")
             }
-            Reach::Here => max_forwards::answer(parts),
-            Reach::Upstream => return Checked::Admitted(admission),
+            MaxForwards::Here => max_forwards::answer(parts),
+            MaxForwards::Upstream => return CheckedRequest::Admitted(admission),
         };
         // It was charged, and its answer shows that.
         live.responses.write(&admission, answer.status, &mut answer.headers);
-        Checked::Rejected(answer)
+        CheckedRequest::Rejected(answer)
     }
 
     /// Checks a request with a shared store, then continues.
     async fn wait_and_pass(mut self, body: Incoming) -> Response<ResponseBody> {
         match self.check(Body::Unread).await {
-            Checked::NeedsBody(wanted, matched) => self.hold_and_check(wanted, matched, body).await,
-            checked @ (Checked::Admitted(_) | Checked::Rejected(_)) => {
-                self.proceed(checked, Rest { held: None, body: Some(body), trailers: None }).await
+            CheckedRequest::NeedsBody(wanted, matched) => self.hold_and_check(wanted, matched, body).await,
+            checked @ (CheckedRequest::Admitted(_) | CheckedRequest::Rejected(_)) => {
+                self.proceed(checked, RemainingBody { held: None, body: Some(body), trailers: None }).await
             }
         }
     }
@@ -195,11 +196,11 @@ impl Came {
     async fn hold_and_check(
         mut self,
         wanted: RequiredBody,
-        matched: Matched,
+        matched: RequestMatch,
         body: Incoming,
     ) -> Response<ResponseBody> {
         let held = hold(body, wanted, self.to_answer.pace(), self.to_answer.running.watch()).await;
-        let Held { rest, operations, text } = match held {
+        let BufferedBody { rest, operations, text } = match held {
             Ok(held) => held,
             Err(stopped) => return self.to_answer.stopped(stopped),
         };
@@ -211,17 +212,17 @@ impl Came {
         self.proceed(checked, rest).await
     }
 
-    async fn proceed(self, checked: Checked, rest: Rest) -> Response<ResponseBody> {
+    async fn proceed(self, checked: CheckedRequest, rest: RemainingBody) -> Response<ResponseBody> {
         match checked {
-            Checked::Admitted(admission) => answer_of(self.pass(admission, rest)).await,
-            Checked::Rejected(answer) => self.to_answer.rejected(answer),
+            CheckedRequest::Admitted(admission) => answer_of(self.pass(admission, rest)).await,
+            CheckedRequest::Rejected(answer) => self.to_answer.rejected(answer),
             // A body is wanted once.
-            Checked::NeedsBody(..) => self.to_answer.stopped(Stopped::TooLarge),
+            CheckedRequest::NeedsBody(..) => self.to_answer.stopped(Rejected::TooLarge),
         }
     }
 
     /// Passes a request on. All that can be done without waiting is done here: a future has room for what it begins with.
-    fn pass(self, admission: Admission, rest: Rest) -> Exchange {
+    fn pass(self, admission: Admission, rest: RemainingBody) -> Exchange {
         let Self { parts, live, mut to_answer, .. } = self;
         if let Some(most) = admission.max_hold() {
             to_answer.running.watch().shorten_total(most);
@@ -229,7 +230,7 @@ impl Came {
         let validities = admission.validities();
         if validities.is_void() {
             to_answer.running.client().worker.metrics.permits_void.inc();
-            let answer = to_answer.charged_and_stopped(Stopped::Void, &live, &admission);
+            let answer = to_answer.charged_and_stopped(Rejected::Void, &live, &admission);
             return Exchange::Ready(Some(answer));
         }
         to_answer.running.passed_on();
@@ -254,6 +255,6 @@ async fn answer_of(exchange: Exchange) -> Response<ResponseBody> {
     }
 }
 
-fn head_of<'a>(parts: &'a request::Parts, client: &Client, body: Body) -> RequestHead<'a> {
+fn head_of<'a>(parts: &'a request::Parts, client: &ClientConnection, body: Body) -> RequestHead<'a> {
     RequestHead::of_uri(&parts.method, &parts.uri, &parts.headers).with_peer(client.peer).with_body(body)
 }

@@ -8,7 +8,7 @@ use http::header::{CONNECTION, EXPECT, Entry, FORWARDED, HOST, TE, VIA};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, Version, request};
 
-use super::client_connection::Client;
+use super::client_connection::ClientConnection;
 use super::sanitize;
 use crate::settings::{Forwarding, Upstream};
 use crate::telemetry::logs::X_REQUEST_ID;
@@ -20,8 +20,8 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// A head that is to be forwarded.
-pub(crate) struct Outgoing<'a> {
-    pub(crate) client: &'a Client,
+pub(crate) struct ForwardedHead<'a> {
+    pub(crate) client: &'a ClientConnection,
     /// The address that a trusted proxy gave for the client, if the peer is such a proxy.
     pub(crate) behind: Option<IpAddr>,
     /// The request's name, for the upstream's lines.
@@ -38,7 +38,7 @@ pub(crate) struct Outgoing<'a> {
 /// When it cannot be written: a sentence for the client.
 pub(crate) fn request(
     parts: &mut request::Parts,
-    out: &Outgoing<'_>,
+    out: &ForwardedHead<'_>,
     settings: (&Forwarding, &Upstream),
 ) -> Result<(), &'static str> {
     let (forwarding, upstream) = settings;
@@ -126,7 +126,7 @@ fn authority_of(upstream: &Upstream) -> Result<HeaderValue, &'static str> {
 
 /// Says where a request comes from. What strangers say of it is gone already; what trusted proxies say is added to. In the
 /// list that a trusted proxy does not write, the address that it gave for the client stands before its own.
-fn origin(headers: &mut HeaderMap, out: &Outgoing<'_>, host: &HeaderValue) -> Result<(), &'static str> {
+fn origin(headers: &mut HeaderMap, out: &ForwardedHead<'_>, host: &HeaderValue) -> Result<(), &'static str> {
     let client = out.client;
     let proto = if client.secure { "https" } else { "http" };
     match headers.entry(X_FORWARDED_FOR) {
@@ -176,7 +176,11 @@ pub(crate) fn forwarded_for(address: IpAddr) -> String {
 }
 
 /// Our part of `Forwarded`.
-fn forwarded(client: &Client, host: &HeaderValue, proto: &str) -> Result<HeaderValue, &'static str> {
+fn forwarded(
+    client: &ClientConnection,
+    host: &HeaderValue,
+    proto: &str,
+) -> Result<HeaderValue, &'static str> {
     let mut ours = BytesMut::with_capacity(64);
     ours.put_slice(client.forwarded_for.as_bytes());
     ours.put_slice(b";host=\"");
@@ -205,7 +209,7 @@ fn value(bytes: Bytes) -> Result<HeaderValue, &'static str> {
 /// The target: the path that was matched, and the query as it came.
 fn uri(
     parts: &mut request::Parts,
-    out: &Outgoing<'_>,
+    out: &ForwardedHead<'_>,
     host: &HeaderValue,
     secure: bool,
 ) -> Result<(), &'static str> {

@@ -10,7 +10,7 @@ use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
 use tollgate_policy::model::TierFrom;
 use tollgate_policy::{Policy, Settings};
 
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 use crate::settings::Forwarding;
 
 /// Removes from a request what does not go on, before its limits are asked: a field that only the limits saw would be a way
@@ -40,7 +40,7 @@ pub(crate) fn response(headers: &mut HeaderMap) {
 /// Removes from trailers what has no place there: a recipient that merges them would read the head otherwise than it was
 /// read here. Limits are told in heads only. What the policy reads of a request belongs in its head as well; `live` is
 /// given for the trailers of requests.
-pub(crate) fn trailers(headers: &mut HeaderMap, live: Option<&InForce>) {
+pub(crate) fn trailers(headers: &mut HeaderMap, live: Option<&ActivePolicy>) {
     let reads = live.map_or(&[][..], |live| &live.reads);
     let filter = live.map(|live| live.limits.policy().header_filter());
     let told = |name: &HeaderName| {

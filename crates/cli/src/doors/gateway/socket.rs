@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::deadlines::Watch;
+use super::deadlines::Deadlines;
 
 /// A client's socket. A client that does not read is noticed by writes that do not end.
 ///
@@ -16,7 +16,7 @@ use super::deadlines::Watch;
 #[derive(Debug)]
 pub(crate) struct Socket {
     pub(crate) tcp: TcpStream,
-    pub(crate) watch: Arc<Watch>,
+    pub(crate) watch: Arc<Deadlines>,
 }
 
 impl Socket {

@@ -9,10 +9,10 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
-use super::client_connection::Running;
-use super::client_io::Stream;
-use super::deadlines::Due;
-use super::upstream::Wire;
+use super::client_connection::RunningExchange;
+use super::client_io::ClientIo;
+use super::deadlines::DeadlineKind;
+use super::upstream::UpstreamIo;
 use crate::telemetry::metrics::{Count, Level, TunnelEnds};
 
 /// The buffer of each direction, in bytes. While it is full, the sender is not read from.
@@ -25,14 +25,14 @@ const TURNS_MAX: usize = 8;
 /// It owns its exchange, so that what the exchange holds is held until the tunnel ends.
 #[derive(Debug)]
 pub(crate) struct Tunnel {
-    upstream: Wire,
+    upstream: UpstreamIo,
     /// What the upstream sent right behind its 101.
     first: BytesMut,
-    running: Running,
+    running: RunningExchange,
 }
 
 /// How a tunnel ended.
-enum End {
+enum TunnelEnd {
     /// Both sides closed.
     Closed,
     /// A side was silent for too long, or the tunnel had its time.
@@ -44,7 +44,7 @@ enum End {
 }
 
 impl Tunnel {
-    pub(crate) const fn new(upstream: Wire, first: BytesMut, running: Running) -> Self {
+    pub(crate) const fn new(upstream: UpstreamIo, first: BytesMut, running: RunningExchange) -> Self {
         Self { upstream, first, running }
     }
 
@@ -52,7 +52,7 @@ impl Tunnel {
     ///
     /// `early` is what the client sent before the 101. A client that follows RFC 6455 sends nothing then, so these bytes
     /// may be meant as another request. They go nowhere, and the tunnel ends.
-    pub(crate) async fn run(mut self, mut client: Stream, early: Bytes) {
+    pub(crate) async fn run(mut self, mut client: ClientIo, early: Bytes) {
         let worker = Arc::clone(&self.running.client().worker);
         let metrics = &worker.metrics;
         metrics.tunnels_total.inc();
@@ -62,22 +62,22 @@ impl Tunnel {
             return;
         }
         client.begin_tunnel();
-        let _open = Open::new(&metrics.tunnels_open);
+        let _open = OpenTunnelCount::new(&metrics.tunnels_open);
         let mut up = Direction::new(BytesMut::new(), &metrics.tunnel_bytes.to_upstream);
         let mut down = Direction::new(std::mem::take(&mut self.first), &metrics.tunnel_bytes.to_client);
-        self.running.watch().wait_for(Due::ResponseBody);
+        self.running.watch().wait_for(DeadlineKind::ResponseBody);
         let end = poll_fn(|cx| self.poll_end((&mut up, &mut down), &mut client, cx)).await;
         match end {
-            End::Closed => {
+            TunnelEnd::Closed => {
                 self.running.over();
                 ends.closed.inc();
             }
-            End::Late => {
+            TunnelEnd::Late => {
                 self.running.over();
                 ends.late.inc();
             }
-            End::Client => ends.broken.inc(),
-            End::Upstream(error) => {
+            TunnelEnd::Client => ends.broken.inc(),
+            TunnelEnd::Upstream(error) => {
                 self.running.broken(&error.to_string());
                 ends.broken.inc();
             }
@@ -87,11 +87,11 @@ impl Tunnel {
     fn poll_end(
         &mut self,
         (up, down): (&mut Direction<'_>, &mut Direction<'_>),
-        client: &mut Stream,
+        client: &mut ClientIo,
         cx: &mut Context<'_>,
-    ) -> Poll<End> {
+    ) -> Poll<TunnelEnd> {
         if self.running.is_void() {
-            return Poll::Ready(End::Late);
+            return Poll::Ready(TunnelEnd::Late);
         }
         let ended_before = up.is_closed() || down.is_closed();
         let mut moved = false;
@@ -101,38 +101,40 @@ impl Tunnel {
         ] {
             match polled {
                 Ok(()) => {}
-                Err(Side::Reader(_)) if from_client => return Poll::Ready(End::Client),
-                Err(Side::Writer(_)) if !from_client => return Poll::Ready(End::Client),
-                Err(Side::Reader(error) | Side::Writer(error)) => return Poll::Ready(End::Upstream(error)),
+                Err(Side::Reader(_)) if from_client => return Poll::Ready(TunnelEnd::Client),
+                Err(Side::Writer(_)) if !from_client => return Poll::Ready(TunnelEnd::Client),
+                Err(Side::Reader(error) | Side::Writer(error)) => {
+                    return Poll::Ready(TunnelEnd::Upstream(error));
+                }
             }
         }
         if up.is_closed() && down.is_closed() {
-            return Poll::Ready(End::Closed);
+            return Poll::Ready(TunnelEnd::Closed);
         }
         let watch = self.running.watch();
         if up.is_closed() || down.is_closed() {
             // The other side has the time of a write to close, too, however much it sends.
             if !ended_before {
-                watch.wait_for(Due::Write);
+                watch.wait_for(DeadlineKind::Write);
             }
         } else if moved {
-            watch.wait_for(Due::ResponseBody);
+            watch.wait_for(DeadlineKind::ResponseBody);
         }
-        watch.poll_late(cx).map(|_| End::Late)
+        watch.poll_late(cx).map(|_| TunnelEnd::Late)
     }
 }
 
 /// Counts an open tunnel, until it is dropped.
-struct Open<'a>(&'a Level);
+struct OpenTunnelCount<'a>(&'a Level);
 
-impl<'a> Open<'a> {
+impl<'a> OpenTunnelCount<'a> {
     fn new(level: &'a Level) -> Self {
         level.inc();
         Self(level)
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenTunnelCount<'_> {
     fn drop(&mut self) {
         self.0.dec();
     }

@@ -11,14 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-pub use self::addresses::{Addresses, Changed};
-pub(crate) use self::connect::{Connector, Wire};
+pub use self::addresses::{AddressChanges, Addresses};
+pub(crate) use self::connect::{Connector, UpstreamIo};
 pub(crate) use self::error::UpstreamError;
-pub(crate) use self::http1::LinkBody;
-use self::http1::{Link, Outbound};
-pub(crate) use self::http2::Stream;
+pub(crate) use self::http1::Http1Body;
+use self::http1::{Http1Connection, PreparedRequest};
+pub(crate) use self::http2::StreamSlot;
 use super::body::RequestBody;
-use super::deadlines::{Due, Ticks, Watch};
+use super::deadlines::{DeadlineKind, Deadlines, Ticks};
 use super::framing;
 use crate::settings::{Protocol, Settings};
 use crate::telemetry::metrics::WorkerMetrics;
@@ -29,45 +29,45 @@ pub(crate) struct Upstream {
     connector: Connector,
     protocol: Protocol,
     #[expect(clippy::vec_box, reason = "it goes from hand to hand, and is too large to be copied each time")]
-    idle: Mutex<Vec<Box<Link>>>,
+    idle: Mutex<Vec<Box<Http1Connection>>>,
     idle_max: usize,
     /// How long an idle connection is kept, in ticks.
     idle_ticks: u64,
     ticks: Arc<Ticks>,
-    http2: http2::Shared,
+    http2: http2::Http2Pool,
 }
 
 /// A response and what is left of it.
 #[derive(Debug)]
-pub(crate) enum Answered {
+pub(crate) enum UpstreamResponse {
     /// Over HTTP/1.1.
-    Http1(Response<LinkBody>),
+    Http1(Response<Http1Body>),
     /// Over HTTP/2, and its stream.
-    Http2(Response<Incoming>, Stream),
+    Http2(Response<Incoming>, StreamSlot),
 }
 
 /// A request on its way: how it goes was chosen without waiting.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a request in a box would be an allocation for each")]
-pub(crate) enum Departing {
+pub(crate) enum RoutedRequest {
     /// Over HTTP/1.1, on a connection that was left open.
-    Pooled(Box<Link>, Outbound),
+    Pooled(Box<Http1Connection>, PreparedRequest),
     /// On a connection that has to be made first, or over HTTP/2 if it is to be shared.
-    Otherwise(Box<Request<RequestBody>>, Shares),
+    Otherwise(Box<Request<RequestBody>>, ConnectionSharing),
     /// On a connection of its own, over HTTP/1.1: it asks to switch to another protocol.
     Switching(Box<Request<RequestBody>>),
 }
 
 /// Whether a request goes over a connection that it shares with others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shares {
+pub(crate) enum ConnectionSharing {
     Yes,
     NotYet,
 }
 
 /// What happened on the way, for the metrics.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Effort {
+pub(crate) struct SendStats {
     /// Connections that were made.
     pub(crate) connects: u32,
     /// Requests that were sent once more.
@@ -90,7 +90,7 @@ impl Upstream {
             idle_max: settings.upstream.idle_max,
             idle_ticks: ticks.of(settings.timeouts.upstream_idle),
             ticks,
-            http2: http2::Shared::default(),
+            http2: http2::Http2Pool::default(),
         })
     }
 
@@ -104,14 +104,14 @@ impl Upstream {
     }
 
     /// Chooses the way of a request.
-    pub(crate) fn depart(&self, request: Request<RequestBody>, http2: bool) -> Departing {
+    pub(crate) fn depart(&self, request: Request<RequestBody>, http2: bool) -> RoutedRequest {
         // Without TLS nobody has said that it speaks HTTP/2 to others than gRPC.
         if http2 || (self.connector.is_tls() && self.http2.is_open()) {
-            return Departing::Otherwise(Box::new(request), Shares::Yes);
+            return RoutedRequest::Otherwise(Box::new(request), ConnectionSharing::Yes);
         }
         match self.take() {
-            Some(link) => Departing::Pooled(link, Outbound::new(request)),
-            None => Departing::Otherwise(Box::new(request), Shares::NotYet),
+            Some(link) => RoutedRequest::Pooled(link, PreparedRequest::new(request)),
+            None => RoutedRequest::Otherwise(Box::new(request), ConnectionSharing::NotYet),
         }
     }
 
@@ -129,22 +129,22 @@ impl Upstream {
     /// What is rare is in a box: else every request would have room for it.
     pub(crate) async fn send(
         self: &Arc<Self>,
-        departing: Departing,
-        watch: &Watch,
-        effort: &mut Effort,
-    ) -> Result<Answered, UpstreamError> {
+        departing: RoutedRequest,
+        watch: &Deadlines,
+        effort: &mut SendStats,
+    ) -> Result<UpstreamResponse, UpstreamError> {
         let (link, outbound) = match departing {
-            Departing::Pooled(link, outbound) => (link, outbound),
-            Departing::Otherwise(request, shares) => {
+            RoutedRequest::Pooled(link, outbound) => (link, outbound),
+            RoutedRequest::Otherwise(request, shares) => {
                 return Box::pin(self.send_otherwise(*request, shares, watch, effort)).await;
             }
-            Departing::Switching(request) => {
+            RoutedRequest::Switching(request) => {
                 return Box::pin(self.send_switching(*request, watch, effort)).await;
             }
         };
-        watch.wait_for(Due::Response);
+        watch.wait_for(DeadlineKind::Response);
         match link.exchange(outbound, self).await {
-            Ok(response) => Ok(Answered::Http1(response)),
+            Ok(response) => Ok(UpstreamResponse::Http1(response)),
             Err((error, None)) => Err(error),
             Err((_, Some(again))) => Box::pin(self.send_again(again, watch, effort)).await,
         }
@@ -153,12 +153,12 @@ impl Upstream {
     /// Sends a request once more, on a new connection.
     async fn send_again(
         self: &Arc<Self>,
-        outbound: Outbound,
-        watch: &Watch,
-        effort: &mut Effort,
-    ) -> Result<Answered, UpstreamError> {
+        outbound: PreparedRequest,
+        watch: &Deadlines,
+        effort: &mut SendStats,
+    ) -> Result<UpstreamResponse, UpstreamError> {
         effort.retries = effort.retries.saturating_add(1);
-        watch.wait_for(Due::Connect);
+        watch.wait_for(DeadlineKind::Connect);
         effort.connects = effort.connects.saturating_add(1);
         let (wire, negotiated_http2) = self.connector.connect().await?;
         // An upstream that spoke HTTP/1.1 a moment ago is not written to in another protocol.
@@ -172,12 +172,12 @@ impl Upstream {
     async fn send_otherwise(
         self: &Arc<Self>,
         request: Request<RequestBody>,
-        shares: Shares,
-        watch: &Watch,
-        effort: &mut Effort,
-    ) -> Result<Answered, UpstreamError> {
-        watch.wait_for(Due::Connect);
-        if shares == Shares::Yes {
+        shares: ConnectionSharing,
+        watch: &Deadlines,
+        effort: &mut SendStats,
+    ) -> Result<UpstreamResponse, UpstreamError> {
+        watch.wait_for(DeadlineKind::Connect);
+        if shares == ConnectionSharing::Yes {
             return self.send_http2(request, watch, effort).await;
         }
         effort.connects = effort.connects.saturating_add(1);
@@ -186,7 +186,7 @@ impl Upstream {
             self.http2.open(wire).await?;
             return self.send_http2(request, watch, effort).await;
         }
-        self.send_on(wire, Outbound::new(request), watch).await
+        self.send_on(wire, PreparedRequest::new(request), watch).await
     }
 
     /// Sends a request that asks to switch to another protocol, once: what follows a response that does not switch is
@@ -194,42 +194,42 @@ impl Upstream {
     async fn send_switching(
         self: &Arc<Self>,
         request: Request<RequestBody>,
-        watch: &Watch,
-        effort: &mut Effort,
-    ) -> Result<Answered, UpstreamError> {
-        watch.wait_for(Due::Connect);
+        watch: &Deadlines,
+        effort: &mut SendStats,
+    ) -> Result<UpstreamResponse, UpstreamError> {
+        watch.wait_for(DeadlineKind::Connect);
         effort.connects = effort.connects.saturating_add(1);
         let wire = self.connector.connect_http1().await?;
-        self.send_on(wire, Outbound::switching(request), watch).await
+        self.send_on(wire, PreparedRequest::switching(request), watch).await
     }
 
     /// Sends a request on a new connection.
     async fn send_on(
         self: &Arc<Self>,
-        wire: Wire,
-        outbound: Outbound,
-        watch: &Watch,
-    ) -> Result<Answered, UpstreamError> {
-        watch.wait_for(Due::Response);
-        let sent = Link::new(wire).exchange(outbound, self).await;
-        sent.map(Answered::Http1).map_err(|(error, _)| error)
+        wire: UpstreamIo,
+        outbound: PreparedRequest,
+        watch: &Deadlines,
+    ) -> Result<UpstreamResponse, UpstreamError> {
+        watch.wait_for(DeadlineKind::Response);
+        let sent = Http1Connection::new(wire).exchange(outbound, self).await;
+        sent.map(UpstreamResponse::Http1).map_err(|(error, _)| error)
     }
 
     async fn send_http2(
         self: &Arc<Self>,
         request: Request<RequestBody>,
-        watch: &Watch,
-        effort: &mut Effort,
-    ) -> Result<Answered, UpstreamError> {
+        watch: &Deadlines,
+        effort: &mut SendStats,
+    ) -> Result<UpstreamResponse, UpstreamError> {
         let mut request = http2::rewritten(request, self.connector.is_tls())?;
         for attempt in 0.. {
             let copy = repeatable(&request).filter(|_| attempt == 0);
             let (mut sender, stream) = self.http2.sender(&self.connector, effort).await?;
-            watch.wait_for(Due::Response);
+            watch.wait_for(DeadlineKind::Response);
             match sender.try_send_request(request).await {
                 Ok(mut response) => {
                     sound(&mut response)?;
-                    return Ok(Answered::Http2(response, stream));
+                    return Ok(UpstreamResponse::Http2(response, stream));
                 }
                 Err(mut failed) => {
                     let unsent = failed.take_message().filter(|_| attempt == 0);
@@ -243,13 +243,13 @@ impl Upstream {
                 }
             }
             effort.retries = effort.retries.saturating_add(1);
-            watch.wait_for(Due::Connect);
+            watch.wait_for(DeadlineKind::Connect);
         }
         Err(UpstreamError::Ended)
     }
 
     /// A connection that was left open, the last one first: it is the least likely to be dead.
-    fn take(&self) -> Option<Box<Link>> {
+    fn take(&self) -> Option<Box<Http1Connection>> {
         loop {
             let mut link = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
             if link.is_alive() {
@@ -259,7 +259,7 @@ impl Upstream {
     }
 
     /// A connection is left open for the next request.
-    fn give_back(&self, mut link: Box<Link>) {
+    fn give_back(&self, mut link: Box<Http1Connection>) {
         link.idle_until = self.ticks.now().saturating_add(self.idle_ticks);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < self.idle_max {

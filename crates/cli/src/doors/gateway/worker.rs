@@ -8,14 +8,14 @@ use tokio::net::TcpListener;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
 
-use super::accept::{Places, accept};
+use super::accept::{ConnectionLimiter, accept};
 use super::connection::{builders, stopping};
-use super::deadlines::Watches;
-use super::h2_executor::Streams;
+use super::deadlines::WorkerDeadlines;
+use super::h2_executor::StreamExecutor;
 use super::rewrite_head::Via;
 use super::upstream::{Addresses, Upstream};
-use super::workers::Serves;
-use crate::active_policy::Live;
+use super::workers::ReadySignal;
+use crate::active_policy::PolicyHandle;
 use crate::doors::tls::Certificate;
 use crate::settings::Settings;
 use crate::telemetry::logs::{Logs, RequestIds};
@@ -24,8 +24,8 @@ use crate::telemetry::metrics::WorkerMetrics;
 /// What a worker has.
 pub(crate) struct Worker {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) live: Arc<Live>,
-    pub(crate) watches: Watches,
+    pub(crate) live: Arc<PolicyHandle>,
+    pub(crate) watches: WorkerDeadlines,
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) metrics: Arc<WorkerMetrics>,
     pub(crate) logs: Arc<Logs>,
@@ -33,16 +33,16 @@ pub(crate) struct Worker {
     pub(crate) ids: RequestIds,
     pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) http1: http1::Builder,
-    pub(crate) http2: http2::Builder<Streams>,
+    pub(crate) http2: http2::Builder<StreamExecutor>,
 }
 
 /// What all workers have in common.
 #[derive(Clone)]
-pub(crate) struct Shared {
+pub(crate) struct WorkerShared {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) live: Arc<Live>,
+    pub(crate) live: Arc<PolicyHandle>,
     pub(crate) logs: Arc<Logs>,
-    pub(crate) places: Arc<Places>,
+    pub(crate) places: Arc<ConnectionLimiter>,
     pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) upstream: Arc<Addresses>,
     pub(crate) stop: Receiver<bool>,
@@ -51,9 +51,9 @@ pub(crate) struct Shared {
 impl Worker {
     /// # Errors
     /// When there is no way to the upstream: its certificates cannot be read.
-    pub(crate) fn new(shared: &Shared, metrics: Arc<WorkerMetrics>) -> Result<Self, String> {
+    pub(crate) fn new(shared: &WorkerShared, metrics: Arc<WorkerMetrics>) -> Result<Self, String> {
         let settings = &shared.settings;
-        let watches = Watches::new(&settings.timeouts);
+        let watches = WorkerDeadlines::new(&settings.timeouts);
         let (http1, http2) = builders(&settings.bounds);
         let addresses = Arc::clone(&shared.upstream);
         let upstream = Upstream::new(settings, addresses, Arc::clone(&watches.ticks), Arc::clone(&metrics));
@@ -80,8 +80,8 @@ impl Worker {
 pub(crate) fn run(
     worker: Worker,
     listeners: Arc<[StdListener]>,
-    shared: &Shared,
-    serves: Serves,
+    shared: &WorkerShared,
+    serves: ReadySignal,
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot create a worker's runtime: {error}"))?;
@@ -105,7 +105,7 @@ fn own(listeners: &[StdListener]) -> Result<Vec<TcpListener>, String> {
     own.map_err(|error| format!("cannot create a worker's listener: {error}"))
 }
 
-async fn serve(worker: Arc<Worker>, listeners: Vec<TcpListener>, shared: &Shared) {
+async fn serve(worker: Arc<Worker>, listeners: Vec<TcpListener>, shared: &WorkerShared) {
     let sweeping = tokio::spawn(sweep(Arc::clone(&worker)));
     let mut accepting = JoinSet::new();
     for listener in listeners {

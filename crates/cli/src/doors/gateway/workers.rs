@@ -14,9 +14,9 @@ pub(crate) struct Workers {
 
 /// How a thread says that it serves.
 #[derive(Debug)]
-pub(crate) struct Serves(Sender<()>);
+pub(crate) struct ReadySignal(Sender<()>);
 
-impl Serves {
+impl ReadySignal {
     /// It does.
     pub(crate) fn say(self) {
         // Whoever started it waits, or has given up.
@@ -25,9 +25,9 @@ impl Serves {
 }
 
 /// Says that a thread has ended, in whichever way.
-struct Ends(watch::Sender<bool>);
+struct EndSignal(watch::Sender<bool>);
 
-impl Drop for Ends {
+impl Drop for EndSignal {
     fn drop(&mut self) {
         self.0.send_replace(true);
     }
@@ -40,14 +40,14 @@ impl Workers {
     /// Why a thread could not be started, or why it ended.
     pub(crate) fn start<J>(jobs: impl IntoIterator<Item = J>, stop: impl FnOnce()) -> Result<Self, String>
     where
-        J: FnOnce(Serves) -> Result<(), String> + Send + 'static,
+        J: FnOnce(ReadySignal) -> Result<(), String> + Send + 'static,
     {
         let (end, ended) = watch::channel(false);
         let (say, said) = channel();
         let mut threads = Vec::new();
         let mut unstarted = None;
         for (number, job) in jobs.into_iter().enumerate() {
-            let (ends, serves) = (Ends(end.clone()), Serves(say.clone()));
+            let (ends, serves) = (EndSignal(end.clone()), ReadySignal(say.clone()));
             let run = move || {
                 let _ends = ends;
                 job(serves)
@@ -103,13 +103,13 @@ mod tests {
 
     use super::*;
 
-    type Job = Box<dyn FnOnce(Serves) -> Result<(), String> + Send>;
+    type Job = Box<dyn FnOnce(ReadySignal) -> Result<(), String> + Send>;
 
     /// What threads wait for that are to go on until they are stopped.
     #[derive(Clone, Default)]
-    struct Stop(Arc<(Mutex<bool>, Condvar)>);
+    struct StopSignal(Arc<(Mutex<bool>, Condvar)>);
 
-    impl Stop {
+    impl StopSignal {
         fn stop(&self) {
             *self.0.0.lock().unwrap() = true;
             self.0.1.notify_all();
@@ -138,7 +138,7 @@ mod tests {
             (failing, "no runtime"),
             (panicking, "a worker panicked"),
         ] {
-            let stop = Stop::default();
+            let stop = StopSignal::default();
             let started = Workers::start([stop.serving(), job, stop.serving()], || stop.stop());
             assert_eq!(started.map(drop), Err(why.to_owned()));
         }
@@ -146,7 +146,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_worker_that_ends_later_is_noticed() {
-        let (stop, (end, ended)) = (Stop::default(), channel::<()>());
+        let (stop, (end, ended)) = (StopSignal::default(), channel::<()>());
         let ending: Job = Box::new(move |serves| {
             serves.say();
             let ended: Receiver<()> = ended;

@@ -70,9 +70,10 @@ impl Folder {
         let clock = Clock::manual(Micros::from_secs(1_000_000));
         let limiter = Limiter::builder().clock(clock.clock()).build().unwrap();
         let limits = PolicyLimits::new(limiter, loaded.policy, loaded.directory);
-        let live = Arc::new(Live::new(InForce::new(limits, settings.answers, &metrics, 1), &metrics));
+        let live =
+            Arc::new(PolicyHandle::new(ActivePolicy::new(limits, settings.answers, &metrics, 1), &metrics));
         let logs = Arc::new(logs);
-        let common = Common {
+        let common = GatewayContext {
             upstream: Arc::new(Addresses::new(&settings.upstream)),
             guards: Arc::default(),
             settings: Arc::new(settings),
@@ -90,9 +91,9 @@ impl Folder {
 /// A folder, and what is in force of it.
 pub(super) struct World<R> {
     folder: Folder,
-    pub(super) live: Arc<Live>,
+    pub(super) live: Arc<PolicyHandle>,
     pub(super) metrics: Arc<Metrics>,
-    outcomes: latest::Receiver<Outcome>,
+    outcomes: latest::Receiver<ReloadOutcome>,
     lines: UnboundedReceiver<Value>,
     reloader: R,
 }
@@ -164,12 +165,12 @@ impl<R> World<R> {
     }
 
     /// Waits for a reload.
-    pub(super) async fn until(&mut self, is: impl FnMut(&Outcome) -> bool) -> Outcome {
+    pub(super) async fn until(&mut self, is: impl FnMut(&ReloadOutcome) -> bool) -> ReloadOutcome {
         let waited = timeout(PATIENCE, self.outcomes.wait_for(is)).await.map(|seen| seen.unwrap().clone());
         waited.unwrap_or_else(|_| panic!("{:?}", self.outcomes.borrow()))
     }
 
-    pub(super) async fn until_generation(&mut self, generation: u64) -> Outcome {
+    pub(super) async fn until_generation(&mut self, generation: u64) -> ReloadOutcome {
         self.until(|outcome| outcome.generation >= generation).await
     }
 
@@ -196,7 +197,7 @@ impl World<Running> {
 }
 
 /// How many of so many requests are granted by what is in force at each.
-pub(super) fn granted(live: &Live, path: &str, requests: usize) -> usize {
+pub(super) fn granted(live: &PolicyHandle, path: &str, requests: usize) -> usize {
     let headers = http::HeaderMap::new();
     let ask = || {
         let head = RequestHead::new("GET", path, &headers).with_peer("203.0.113.9".parse().unwrap());

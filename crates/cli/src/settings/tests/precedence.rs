@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::{Given, LISTEN, Protocol, Tls, Upstream};
+use super::super::{LISTEN, Protocol, SettingSource, Tls, Upstream};
 use super::{Call, OPENAPI, UPSTREAM, call, printed};
 
 /// Everybody says something else of `listen`, and the weaker ones are taken away one by one.
@@ -35,7 +35,7 @@ fn one_file_can_be_policy_and_settings() {
     let default = call("").file("tollgate.yaml", text).good();
     assert_eq!(default.settings.policy, "tollgate.yaml");
     assert_eq!(default.config.as_deref(), Some("tollgate.yaml"));
-    assert_eq!(default.in_force[0].given, Given::Itself);
+    assert_eq!(default.in_force[0].given, SettingSource::Itself);
     assert_eq!(default.settings.timeouts.total, Some(Duration::from_secs(60)));
     // By whatever name it is called.
     for flags in

@@ -28,7 +28,7 @@ enum Message {
 
 /// The end where lines come in. Never waits. A copy is the same queue.
 #[derive(Clone)]
-pub(super) struct Queue {
+pub(super) struct LogQueue {
     messages: Sender<Message>,
     /// How many bytes wait.
     bytes: Arc<AtomicUsize>,
@@ -36,18 +36,18 @@ pub(super) struct Queue {
 }
 
 /// The other end.
-pub(super) struct Waiting {
+pub(super) struct LogQueueReader {
     messages: Receiver<Message>,
     bytes: Arc<AtomicUsize>,
     lines: Arc<Lines>,
 }
 
-impl Queue {
-    pub(super) fn new(lines: Arc<Lines>) -> (Self, Waiting) {
+impl LogQueue {
+    pub(super) fn new(lines: Arc<Lines>) -> (Self, LogQueueReader) {
         let (messages, waiting) = mpsc::channel();
         let bytes = Arc::new(AtomicUsize::new(0));
         let queue = Self { messages, bytes: Arc::clone(&bytes), lines: Arc::clone(&lines) };
-        (queue, Waiting { messages: waiting, bytes, lines })
+        (queue, LogQueueReader { messages: waiting, bytes, lines })
     }
 
     /// Has what was left out told in a while.
@@ -67,7 +67,7 @@ impl Queue {
 }
 
 /// Takes one line, whole: that is how lines are given.
-impl Write for Queue {
+impl Write for LogQueue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let before = self.bytes.fetch_add(line.len(), Ordering::Relaxed);
         let fits = before.saturating_add(line.len()) <= QUEUE_BYTES_MAX;
@@ -83,7 +83,7 @@ impl Write for Queue {
     }
 }
 
-impl Waiting {
+impl LogQueueReader {
     /// Starts the thread. `sum_up` puts a line about what was left out into the queue.
     pub(super) fn write_to(
         self,

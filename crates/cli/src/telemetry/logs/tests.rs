@@ -120,7 +120,7 @@ fn what_was_left_out_is_told_also_if_nothing_comes_after_it() {
 #[test]
 fn requests_have_a_line_only_if_it_is_asked_for() {
     let id = RequestIds::new().next();
-    let served = Served {
+    let served = ServedRequest {
         request: &id,
         client: "::1".parse().unwrap(),
         method: "GET",

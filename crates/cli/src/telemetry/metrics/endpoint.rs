@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::counter::{Count, Counter, Level};
-use super::page::{Kind, Page};
+use super::page::{Kind, MetricsText};
 
 /// The metrics of one endpoint.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub struct EndpointMetrics {
 }
 
 /// Writes the metrics of all endpoints, by the names of their sections.
-pub(super) fn write(endpoints: &[(&'static str, Arc<EndpointMetrics>)], page: &mut Page) {
+pub(super) fn write(endpoints: &[(&'static str, Arc<EndpointMetrics>)], page: &mut MetricsText) {
     if endpoints.is_empty() {
         return;
     }

@@ -39,13 +39,13 @@ impl Latency {
 
 /// Several histograms as one.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Sum {
+pub(super) struct LatencySum {
     /// As in [`Latency`].
     pub(super) counts: [u64; BUCKETS + 1],
     pub(super) nanos: u64,
 }
 
-impl Sum {
+impl LatencySum {
     /// Adds one to it.
     pub(super) fn add(&mut self, latency: &Latency) {
         for (sum, count) in self.counts.iter_mut().zip(&latency.counts) {
@@ -82,7 +82,7 @@ mod tests {
         for (nanos, bucket) in table {
             let latency = Latency::default();
             latency.record(nanos);
-            let mut sum = Sum::default();
+            let mut sum = LatencySum::default();
             sum.add(&latency);
             assert_eq!(sum.counts.iter().position(|count| *count == 1), Some(bucket), "{nanos}");
             assert_eq!(sum.nanos, nanos);
@@ -97,7 +97,7 @@ mod tests {
         one.record(100);
         other.record(100);
         other.record(300);
-        let mut sum = Sum::default();
+        let mut sum = LatencySum::default();
         sum.add(&one);
         sum.add(&other);
         assert_eq!((sum.counts[0], sum.counts[2], sum.nanos), (2, 1, 500));

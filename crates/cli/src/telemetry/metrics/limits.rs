@@ -7,7 +7,7 @@ use tollgate_algorithms::Mode;
 use tollgate_policy::Policy;
 
 use super::counter::Counter;
-use super::page::{Kind, Page};
+use super::page::{Kind, MetricsText};
 
 /// Maximum number of limits with their own series. Further ones are counted together, as [`OTHER`].
 pub const LIMIT_SERIES_MAX: usize = 1_000;
@@ -70,7 +70,7 @@ impl Limits {
     }
 
     /// Writes them down.
-    pub(super) fn write(&self, page: &mut Page) {
+    pub(super) fn write(&self, page: &mut MetricsText) {
         let help = "Hits by policy file, limit and result.";
         let mut family = page.family("decisions_total", Kind::Counter, help);
         for (name, meters) in &self.by_name {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn page(limits: &Limits) -> String {
-        let mut page = Page::default();
+        let mut page = MetricsText::default();
         limits.write(&mut page);
         page.text()
     }

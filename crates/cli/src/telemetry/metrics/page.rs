@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::latency::{Sum, bounds};
+use super::latency::{LatencySum, bounds};
 
 /// The type of the text, as a response names it.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -24,20 +24,20 @@ pub(super) enum Kind {
 
 /// The text, as far as it is written.
 #[derive(Debug, Default)]
-pub(super) struct Page(String);
+pub(super) struct MetricsText(String);
 
 /// Writing into a string does not fail.
 const INTO_STRING: &str = "a string takes what is written";
 
-impl Page {
+impl MetricsText {
     /// Begins a family: everything of one name. Its numbers follow.
-    pub(super) fn family(&mut self, name: &'static str, kind: Kind, help: &str) -> Family<'_> {
+    pub(super) fn family(&mut self, name: &'static str, kind: Kind, help: &str) -> MetricFamily<'_> {
         let word = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
         };
         self.head(name, word, help);
-        Family { page: self, name }
+        MetricFamily { page: self, name }
     }
 
     /// A family of one number.
@@ -46,7 +46,7 @@ impl Page {
     }
 
     /// A histogram, in seconds.
-    pub(super) fn histogram(&mut self, name: &'static str, help: &str, sum: &Sum) {
+    pub(super) fn histogram(&mut self, name: &'static str, help: &str, sum: &LatencySum) {
         self.head(name, "histogram", help);
         let mut within = 0_u64;
         for (bound, count) in bounds().zip(sum.counts) {
@@ -72,12 +72,12 @@ impl Page {
 }
 
 /// A family that was begun.
-pub(super) struct Family<'a> {
-    page: &'a mut Page,
+pub(super) struct MetricFamily<'a> {
+    page: &'a mut MetricsText,
     name: &'static str,
 }
 
-impl Family<'_> {
+impl MetricFamily<'_> {
     /// One of its numbers.
     pub(super) fn number(&mut self, labels: &[Label<'_>], value: u64) {
         let text = &mut self.page.0;
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn labels_are_escaped_so_that_no_name_ends_a_line() {
-        let mut page = Page::default();
+        let mut page = MetricsText::default();
         let mut family = page.family("a", Kind::Counter, "Help.");
         family.number(&[("limit", "x\"} 1\n# \\"), ("outcome", "b")], 7);
         let expected = "# HELP tollgate_a Help.\n# TYPE tollgate_a counter\n\
@@ -132,12 +132,12 @@ mod tests {
 
     #[test]
     fn buckets_count_all_that_are_within_them() {
-        let mut sum = Sum::default();
+        let mut sum = LatencySum::default();
         sum.counts[0] = 2;
         sum.counts[1] = 3;
         *sum.counts.last_mut().unwrap() = 1;
         sum.nanos = 1_500_000_000;
-        let mut page = Page::default();
+        let mut page = MetricsText::default();
         page.histogram("t_seconds", "Help.", &sum);
         let text = page.text();
         for line in [

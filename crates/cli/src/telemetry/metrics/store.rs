@@ -1,14 +1,14 @@
 //! Metrics of the shared store: whether it is up, and calls by result.
 
-use tollgate_redis::{Health, Standing};
+use tollgate_redis::{BreakerState, Health};
 
-use super::page::{Kind, Page};
+use super::page::{Kind, MetricsText};
 
 /// Writes it.
-pub(super) fn write(health: &Health, page: &mut Page) {
+pub(super) fn write(health: &Health, page: &mut MetricsText) {
     let name = ("shared_store_up", Kind::Gauge);
     page.number(name, "1 if there is a connection to the shared store.", u64::from(health.up));
-    let open = u64::from(health.breaker != Standing::Closed);
+    let open = u64::from(health.breaker != BreakerState::Closed);
     let name = ("shared_store_breaker_open", Kind::Gauge);
     page.number(name, "1 while the circuit breaker of the shared store is open.", open);
     let in_flight = u64::try_from(health.in_flight).unwrap_or(u64::MAX);

@@ -9,7 +9,7 @@ use tollgate_policy::Policy;
 use tollgate_tower::ResponseConfig;
 
 use super::*;
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 
 const POLICY: &str = "
 tollgate: 1
@@ -22,7 +22,7 @@ fn counted() -> Arc<Metrics> {
     let metrics = Metrics::new();
     let policy = Policy::parse("folder/limits.yaml", POLICY).unwrap();
     let limits = PolicyLimits::new(Limiter::new().unwrap(), Arc::new(policy), None);
-    let in_force = InForce::new(limits, ResponseConfig::default(), &metrics, 7);
+    let in_force = ActivePolicy::new(limits, ResponseConfig::default(), &metrics, 7);
     metrics.put_in_force(in_force.generation);
     in_force.meters[0].refused.inc();
     for worker in [metrics.worker(), metrics.worker()] {

@@ -5,7 +5,7 @@ use super::piece::{Piece, Shape, Style};
 use crate::document::tree::{Entry, Kind, Value};
 
 /// A new entry.
-pub(super) type New = (&'static str, Piece);
+pub(super) type NewEntry = (&'static str, Piece);
 
 /// An insertion to make.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Edit {
 
 /// A map to extend, with its context.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot<'t> {
+pub(super) struct InsertionPoint<'t> {
     pub(super) layout: Layout<'t>,
     /// The enclosing map and the entry in it; `None` for the root.
     pub(super) holder: Option<(Value<'t>, Entry<'t>)>,
@@ -28,16 +28,16 @@ pub(super) struct Spot<'t> {
 }
 
 /// Why the map cannot be extended, as the end of a sentence.
-pub(super) type Cannot = &'static str;
+pub(super) type NotExtensible = &'static str;
 
-impl<'t> Spot<'t> {
+impl<'t> InsertionPoint<'t> {
     /// The value under a key of this map.
     pub(super) fn below(self, entry: Entry<'t>) -> Self {
         Self { holder: Some((self.map, entry)), map: entry.value, ..self }
     }
 
     /// Adds entries after the last one.
-    pub(super) fn add(self, new: &[New]) -> Result<Edit, Cannot> {
+    pub(super) fn add(self, new: &[NewEntry]) -> Result<Edit, NotExtensible> {
         let node = self.layout.raw(self.map).ok_or("cannot be found")?;
         let last = self.map.entries().last();
         match (&node.kind, node.is_flow(), last) {
@@ -50,7 +50,7 @@ impl<'t> Spot<'t> {
         }
     }
 
-    fn add_to_block(self, last: Entry<'t>, new: &[New]) -> Result<Edit, Cannot> {
+    fn add_to_block(self, last: Entry<'t>, new: &[NewEntry]) -> Result<Edit, NotExtensible> {
         let layout = self.layout;
         let indent =
             layout.indent(last.key_at.start).ok_or("ends with a key that does not start its line")?;
@@ -72,7 +72,7 @@ impl<'t> Spot<'t> {
     }
 
     /// Adds lines below a key without a value.
-    fn add_below_key(self, new: &[New]) -> Result<Edit, Cannot> {
+    fn add_below_key(self, new: &[NewEntry]) -> Result<Edit, NotExtensible> {
         let layout = self.layout;
         let (holder, entry) = self.holder.ok_or("is empty")?;
         if layout.raw(holder).is_none_or(|node| node.is_flow()) {
@@ -87,7 +87,7 @@ impl<'t> Spot<'t> {
         Ok(Edit { at, depth: indent.len(), text: lines.collect() })
     }
 
-    fn add_to_flow(self, last: Entry<'t>, new: &[New]) -> Edit {
+    fn add_to_flow(self, last: Entry<'t>, new: &[NewEntry]) -> Edit {
         let style = self.flow_style(self.map, last);
         let between = if style.shape == Shape::Pretty {
             format!("{}{}", style.newline, style.indent)
@@ -104,7 +104,7 @@ impl<'t> Spot<'t> {
     }
 
     /// Adds entries to `{}`, in the style of the enclosing map.
-    fn add_to_empty(self, new: &[New]) -> Edit {
+    fn add_to_empty(self, new: &[NewEntry]) -> Edit {
         let layout = self.layout;
         let outer = self.holder.filter(|(holder, _)| holder.is_flow());
         let style = outer.map_or_else(

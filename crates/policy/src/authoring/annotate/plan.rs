@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use tollgate_algorithms::Mode;
 
 use super::contents::{PROBLEM, RESPONSE, RESPONSE_REF, problem, reference, response};
-use super::insert::{Edit, Spot};
+use super::insert::{Edit, InsertionPoint};
 use super::layout::Layout;
 use super::piece::Piece;
 use super::{Inserted, Skipped};
@@ -16,7 +16,7 @@ use crate::policy::Policy;
 
 /// The planned insertions.
 #[derive(Debug, Default)]
-pub(super) struct Planned {
+pub(super) struct InsertionPlan {
     pub(super) inserted: Vec<Inserted>,
     pub(super) operations: Vec<String>,
     pub(super) skipped: Vec<Skipped>,
@@ -24,14 +24,14 @@ pub(super) struct Planned {
 
 /// Why the document cannot be annotated.
 #[derive(Debug)]
-pub(super) struct Stop {
+pub(super) struct CannotAnnotate {
     pub(super) place: Place,
     pub(super) why: String,
 }
 
 /// An operation of the document.
 #[derive(Clone, Copy, Debug)]
-struct Found<'t> {
+struct DocumentOperation<'t> {
     /// The path item that contains it.
     item: Value<'t>,
     entry: Entry<'t>,
@@ -40,7 +40,7 @@ struct Found<'t> {
     limited: bool,
 }
 
-impl<'t> Found<'t> {
+impl<'t> DocumentOperation<'t> {
     fn responses(&self) -> Option<Entry<'t>> {
         self.entry.value.entry("responses")
     }
@@ -57,9 +57,9 @@ impl<'t> Found<'t> {
 }
 
 /// Plans the insertions for a document.
-pub(super) fn plan(policy: &Policy, tree: &Tree) -> Result<Planned, Stop> {
+pub(super) fn plan(policy: &Policy, tree: &Tree) -> Result<InsertionPlan, CannotAnnotate> {
     let layout = Layout::new(tree);
-    let (mut planned, mut edits) = (Planned::default(), Vec::new());
+    let (mut planned, mut edits) = (InsertionPlan::default(), Vec::new());
     let all = find(policy, layout, &mut planned);
     let unlimited: HashSet<_> =
         all.iter().filter(|(_, found)| !found.limited).map(|(_, found)| found.changed(layout)).collect();
@@ -90,7 +90,8 @@ pub(super) fn plan(policy: &Policy, tree: &Tree) -> Result<Planned, Stop> {
             Err(why) => planned.skipped.push(skipped(operation, why)),
         }
     }
-    let through_alias = |found: &Found<'_>| found.limited && !found.direct && found.own().is_none();
+    let through_alias =
+        |found: &DocumentOperation<'_>| found.limited && !found.direct && found.own().is_none();
     for (operation, found) in all.iter().filter(|(_, found)| through_alias(found)) {
         // An alias repeats its anchor, which may have received the response.
         if !changed.contains(&found.changed(layout)) {
@@ -114,8 +115,8 @@ fn skipped(operation: &Operation, why: String) -> Skipped {
 fn find<'p, 't>(
     policy: &'p Policy,
     layout: Layout<'t>,
-    planned: &mut Planned,
-) -> Vec<(&'p Operation, Found<'t>)> {
+    planned: &mut InsertionPlan,
+) -> Vec<(&'p Operation, DocumentOperation<'t>)> {
     let tree = layout.tree;
     let paths = tree.value().get("paths");
     let items: HashMap<u32, Value<'t>> =
@@ -138,7 +139,7 @@ fn find<'p, 't>(
         let direct = !path.is_some_and(|path| layout.is_alias(*path))
             && !paths.is_some_and(|paths| layout.is_alias(paths))
             && !layout.is_alias(entry.value);
-        all.push((operation, Found { item, entry, direct, limited }));
+        all.push((operation, DocumentOperation { item, entry, direct, limited }));
     }
     all
 }
@@ -167,12 +168,12 @@ fn written<'t>(policy: &Policy, tree: &'t Tree) -> HashMap<u32, (Value<'t>, Entr
 }
 
 /// The response for one operation.
-fn insert<'t>(layout: Layout<'t>, found: &Found<'t>) -> Result<Edit, String> {
-    let item = Spot { layout, holder: None, map: found.item, short: true };
+fn insert<'t>(layout: Layout<'t>, found: &DocumentOperation<'t>) -> Result<Edit, String> {
+    let item = InsertionPoint { layout, holder: None, map: found.item, short: true };
     let operation = item.below(found.entry);
     let Some(entry) = found.responses() else {
         let responses = ("responses", Piece::Map(vec![("429", reference())]));
-        let edit = Spot { short: false, ..operation }.add(&[responses]);
+        let edit = InsertionPoint { short: false, ..operation }.add(&[responses]);
         return edit.map_err(|why| format!("it {why}"));
     };
     if entry.value.get("$ref").is_some() {
@@ -182,14 +183,14 @@ fn insert<'t>(layout: Layout<'t>, found: &Found<'t>) -> Result<Edit, String> {
 }
 
 /// Plans the missing entries of `components`.
-fn components(layout: Layout<'_>, edits: &mut Vec<Edit>) -> Result<(), Stop> {
-    let root = Spot { layout, holder: None, map: layout.tree.value(), short: false };
+fn components(layout: Layout<'_>, edits: &mut Vec<Edit>) -> Result<(), CannotAnnotate> {
+    let root = InsertionPoint { layout, holder: None, map: layout.tree.value(), short: false };
     let parts = [("responses", RESPONSE, response as fn() -> Piece), ("schemas", PROBLEM, problem)];
     let whole =
         |part: &(&'static str, &'static str, fn() -> Piece)| (part.0, Piece::Map(vec![(part.1, part.2())]));
     let stop = |place, what: &str| {
         let what = format!("`{what}`");
-        move |why| Stop { place, why: format!("{what} {why}") }
+        move |why| CannotAnnotate { place, why: format!("{what} {why}") }
     };
     let Some(entry) = root.map.entry("components") else {
         let all = parts.iter().map(whole).collect();

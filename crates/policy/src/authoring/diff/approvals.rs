@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::limits::Pair;
+use super::limits::NumberedPair;
 use crate::ids::LimitId;
 use crate::model::PolicyLimit;
 use crate::policy::Policy;
@@ -52,7 +52,7 @@ pub(super) struct Reviews {
 }
 
 impl Reviews {
-    pub(super) fn add(&mut self, old: &Policy, new: &Policy, pair: Pair) {
+    pub(super) fn add(&mut self, old: &Policy, new: &Policy, pair: NumberedPair) {
         if !self.known.insert((pair.old, pair.new)) {
             return;
         }
@@ -71,7 +71,7 @@ impl Reviews {
     }
 
     /// Whether this limit is among them.
-    pub(super) fn has(&self, pair: Pair) -> bool {
+    pub(super) fn has(&self, pair: NumberedPair) -> bool {
         self.known.contains(&(pair.old, pair.new))
     }
 

@@ -57,7 +57,7 @@ impl fmt::Display for Change {
 
 /// A row of operations without the operation and its tier.
 pub(super) fn change(row: &OperationDiff) -> [String; 5] {
-    let meanings = [Side::of(row.before.as_ref()), Side::of(row.after.as_ref())];
+    let meanings = [SideCells::of(row.before.as_ref()), SideCells::of(row.after.as_ref())];
     let [sustained, burst, worst] = between(&meanings);
     let limits: Vec<String> = row.limits.iter().map(limit_at).collect();
     [row.verdict.to_string(), sustained, burst, worst, limits.join("; ")]
@@ -76,7 +76,7 @@ pub(super) fn limit(limit: &LimitDiff) -> Vec<Vec<String>> {
     let shown = limit.tiers.iter().filter(|tier| tier.tier.is_none() || tier.before != tier.after);
     let each = shown.map(|of| {
         let [sustained, burst, worst] =
-            between(&[Side::of_terms(of.before.as_ref()), Side::of_terms(of.after.as_ref())]);
+            between(&[SideCells::of_terms(of.before.as_ref()), SideCells::of_terms(of.after.as_ref())]);
         (tier(of.tier.as_ref()), [sustained, burst, worst, of_tier(of)])
     });
     let groups = fold::grouped(each).into_iter().enumerate();
@@ -115,9 +115,9 @@ pub(super) fn tier(tier: Option<&String>) -> String {
 }
 
 /// Three numbers of one side, in words.
-struct Side([String; 3]);
+struct SideCells([String; 3]);
 
-impl Side {
+impl SideCells {
     fn of(impact: Option<&Impact>) -> Self {
         let number =
             |number: Option<u64>| number.map_or_else(|| "unlimited".into(), |number| number.to_string());
@@ -136,7 +136,7 @@ impl Side {
 }
 
 /// `5 → 10`, or `5` where it stays.
-fn between([before, after]: &[Side; 2]) -> [String; 3] {
+fn between([before, after]: &[SideCells; 2]) -> [String; 3] {
     let [a, b, c] = &before.0;
     let [d, e, f] = &after.0;
     [(a, d), (b, e), (c, f)].map(|(was, is)| if was == is { was.clone() } else { format!("{was} → {is}") })

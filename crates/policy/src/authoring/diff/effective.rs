@@ -12,7 +12,7 @@ use crate::numbers::Numbers;
 
 /// One limit at one operation. At least one side is there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meeting<'a> {
+pub(super) struct LimitPair<'a> {
     /// Which pair of limits it is.
     pub(super) pair: usize,
     /// Under which condition it applies.
@@ -24,12 +24,12 @@ pub(super) struct Meeting<'a> {
 }
 
 /// In each respect the least that was.
-pub(super) fn before(meetings: &[Meeting<'_>], tier: Tier<'_>) -> Impact {
+pub(super) fn before(meetings: &[LimitPair<'_>], tier: Tier<'_>) -> Impact {
     together(meetings.iter().filter_map(|meeting| meeting.old), |limit| tier.before(limit))
 }
 
 /// In each respect the least that is.
-pub(super) fn after(meetings: &[Meeting<'_>], tier: Tier<'_>) -> Impact {
+pub(super) fn after(meetings: &[LimitPair<'_>], tier: Tier<'_>) -> Impact {
     together(meetings.iter().filter_map(|meeting| meeting.new), |limit| tier.after(limit))
 }
 
@@ -43,7 +43,7 @@ fn together<'a>(
 }
 
 /// All in all. Limits of one key are seen together; what one key gains does not make up for what another loses.
-pub(super) fn verdict(meetings: &[Meeting<'_>], tier: Tier<'_>) -> Verdict {
+pub(super) fn verdict(meetings: &[LimitPair<'_>], tier: Tier<'_>) -> Verdict {
     let mut keys: Vec<&ConsumerKey> = Vec::new();
     for limit in meetings.iter().flat_map(|meeting| [meeting.old, meeting.new]).flatten() {
         if !keys.contains(&&limit.key) {
@@ -53,7 +53,7 @@ pub(super) fn verdict(meetings: &[Meeting<'_>], tier: Tier<'_>) -> Verdict {
     keys.into_iter().fold(Verdict::Same, |all, key| all.and(of_key(meetings, key, tier)))
 }
 
-fn of_key(meetings: &[Meeting<'_>], key: &ConsumerKey, tier: Tier<'_>) -> Verdict {
+fn of_key(meetings: &[LimitPair<'_>], key: &ConsumerKey, tier: Tier<'_>) -> Verdict {
     let side = |limit: Option<&'_ PolicyLimit>| limit.is_some_and(|limit| limit.key == *key);
     let old = meetings.iter().filter(|meeting| side(meeting.old));
     let new = meetings.iter().filter(|meeting| side(meeting.new));
@@ -70,7 +70,7 @@ fn of_key(meetings: &[Meeting<'_>], key: &ConsumerKey, tier: Tier<'_>) -> Verdic
 }
 
 /// What one limit means here by itself.
-fn single(meeting: &Meeting<'_>, tier: Tier<'_>) -> Verdict {
+fn single(meeting: &LimitPair<'_>, tier: Tier<'_>) -> Verdict {
     match (meeting.old, meeting.new) {
         (Some(old), Some(new)) => limits::for_tier(old, new, tier).1,
         _ => super::rows::came_or_went(meeting),
@@ -78,7 +78,7 @@ fn single(meeting: &Meeting<'_>, tier: Tier<'_>) -> Verdict {
 }
 
 /// What the least of all numbers does not show: costs that vary, how many at the same time, and words such as `counted`.
-fn unseen(meeting: &Meeting<'_>, tier: Tier<'_>) -> Verdict {
+fn unseen(meeting: &LimitPair<'_>, tier: Tier<'_>) -> Verdict {
     let shown = |numbers: &Numbers| Impact::of(numbers).is_some();
     match (meeting.old, meeting.new) {
         (Some(old), Some(new)) if old.mode == Mode::Enforced && new.mode == Mode::Enforced => {

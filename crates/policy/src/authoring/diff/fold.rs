@@ -8,20 +8,20 @@ use super::{OperationDiff, cells};
 const NAMES_MAX: usize = 5;
 
 /// What is said of one operation and some of its tiers.
-type Said = (Vec<String>, [String; 5]);
+type ChangeRow = (Vec<String>, [String; 5]);
 
 /// Operations with the same change, for the same tiers.
-struct Folded {
+struct OperationGroup {
     first: String,
     second: Option<String>,
     count: usize,
-    said: Said,
+    said: ChangeRow,
 }
 
 /// The rows of operations, in the order of the first of each.
 pub(super) fn operations(rows: &[OperationDiff]) -> Vec<Vec<String>> {
-    let mut places: HashMap<Said, usize> = HashMap::new();
-    let mut folded: Vec<Folded> = Vec::new();
+    let mut places: HashMap<ChangeRow, usize> = HashMap::new();
+    let mut folded: Vec<OperationGroup> = Vec::new();
     for of_one in rows.chunk_by(|one, next| one.name == next.name) {
         let Some(name) = of_one.first().map(|row| tollgate_http::text::shown(&row.name)) else { continue };
         for said in by_tier(of_one) {
@@ -32,7 +32,7 @@ pub(super) fn operations(rows: &[OperationDiff]) -> Vec<Vec<String>> {
                     folded.second.get_or_insert(name.clone());
                     folded.count = folded.count.saturating_add(1);
                 }
-                None => folded.push(Folded { first: name.clone(), second: None, count: 1, said }),
+                None => folded.push(OperationGroup { first: name.clone(), second: None, count: 1, said }),
             }
         }
     }
@@ -40,7 +40,7 @@ pub(super) fn operations(rows: &[OperationDiff]) -> Vec<Vec<String>> {
 }
 
 /// The rows of one operation, of which those that say the same are one with several tiers.
-fn by_tier(rows: &[OperationDiff]) -> Vec<Said> {
+fn by_tier(rows: &[OperationDiff]) -> Vec<ChangeRow> {
     let each = rows.iter().map(|row| (cells::tier(row.tier.as_ref()), cells::change(row)));
     grouped(each)
 }
@@ -62,8 +62,8 @@ pub(super) fn grouped<const N: usize>(
     groups
 }
 
-fn row(folded: Folded) -> Vec<String> {
-    let Folded { first, second, count, said: (tiers, change) } = folded;
+fn row(folded: OperationGroup) -> Vec<String> {
+    let OperationGroup { first, second, count, said: (tiers, change) } = folded;
     let name = match (count, second) {
         (2, Some(second)) => format!("{first} and {second}"),
         (0 | 1, _) | (_, None) => first,

@@ -4,26 +4,26 @@ use std::collections::{BTreeSet, HashMap};
 
 use tollgate_algorithms::{Micros, Mode};
 
-use super::operations::{Matched, Met};
+use super::operations::{LimitTarget, OperationPairs};
 use super::tier::{Defaults, Tier, tiers};
 use super::verdict::{costs, numbers};
 use super::words;
 use super::{Change, LimitDiff, Terms, TierDiff, Verdict};
-use crate::authoring::lockout::{Side, longest};
+use crate::authoring::lockout::{LockoutSide, longest};
 use crate::compile::load::by_name;
 use crate::ids::LimitId;
-use crate::model::{PolicyLimit, Where};
+use crate::model::{LimitLocation, PolicyLimit};
 use crate::numbers::Algorithm;
 use crate::policy::Policy;
 
 /// A limit before and after, by number. At least one side is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Pair {
+pub(super) struct NumberedPair {
     pub(super) old: Option<LimitId>,
     pub(super) new: Option<LimitId>,
 }
 
-impl Pair {
+impl NumberedPair {
     pub(super) fn limits<'a>(
         self,
         old: &'a Policy,
@@ -35,7 +35,7 @@ impl Pair {
 }
 
 /// Every limit of either policy: those of the new one in its order, then those that are gone.
-pub(super) fn pairs(old: &Policy, new: &Policy, matched: &Matched) -> Vec<Pair> {
+pub(super) fn pairs(old: &Policy, new: &Policy, matched: &OperationPairs) -> Vec<NumberedPair> {
     let (old_names, new_names) = (by_name(old), by_name(new));
     let gone: Vec<LimitId> = LimitId::number(old.limits())
         .filter(|(_, limit)| !new_names.contains_key(limit.name.as_str()))
@@ -47,15 +47,21 @@ pub(super) fn pairs(old: &Policy, new: &Policy, matched: &Matched) -> Vec<Pair> 
     for (id, limit) in LimitId::number(new.limits()) {
         let before = old_names.get(limit.name.as_str()).copied().or_else(|| renames.remove(&id));
         used.extend(before);
-        pairs.push(Pair { old: before, new: Some(id) });
+        pairs.push(NumberedPair { old: before, new: Some(id) });
     }
-    pairs
-        .extend(gone.into_iter().filter(|id| !used.contains(id)).map(|id| Pair { old: Some(id), new: None }));
+    pairs.extend(
+        gone.into_iter().filter(|id| !used.contains(id)).map(|id| NumberedPair { old: Some(id), new: None }),
+    );
     pairs
 }
 
 /// For a new limit, the one that is gone and is the same but for its name. Only where there is one candidate each way.
-fn renames(old: &Policy, new: &Policy, matched: &Matched, gone: &[LimitId]) -> HashMap<LimitId, LimitId> {
+fn renames(
+    old: &Policy,
+    new: &Policy,
+    matched: &OperationPairs,
+    gone: &[LimitId],
+) -> HashMap<LimitId, LimitId> {
     let mut found: HashMap<LimitId, LimitId> = HashMap::new();
     if gone.is_empty() {
         return found;
@@ -64,7 +70,7 @@ fn renames(old: &Policy, new: &Policy, matched: &Matched, gone: &[LimitId]) -> H
     let before = matched.met_before(old);
     let after = matched.met_after(new);
     // By the first operation, so that only limits that can meet are compared.
-    let mut by_operations: HashMap<&[Met], Vec<LimitId>> = HashMap::new();
+    let mut by_operations: HashMap<&[LimitTarget], Vec<LimitId>> = HashMap::new();
     for id in gone {
         if let Some(operations) = before.get(id.index()).filter(|list| !list.is_empty()) {
             by_operations.entry(operations).or_default().push(*id);
@@ -87,12 +93,12 @@ fn renames(old: &Policy, new: &Policy, matched: &Matched, gone: &[LimitId]) -> H
 
 /// Same numbers, same kind of place, same key.
 fn is_renamed(old: &PolicyLimit, new: &PolicyLimit) -> bool {
-    let kind = |at: &Where| match at {
-        Where::Root => 0_u8,
-        Where::Tag(_) => 1,
-        Where::Path(_) => 2,
-        Where::Operation(_) => 3,
-        Where::Named(_) => 4,
+    let kind = |at: &LimitLocation| match at {
+        LimitLocation::Root => 0_u8,
+        LimitLocation::Tag(_) => 1,
+        LimitLocation::Path(_) => 2,
+        LimitLocation::Operation(_) => 3,
+        LimitLocation::Named(_) => 4,
     };
     kind(&old.at) == kind(&new.at)
         && old.algorithm == new.algorithm
@@ -103,7 +109,7 @@ fn is_renamed(old: &PolicyLimit, new: &PolicyLimit) -> bool {
 }
 
 /// What is different in a limit; `None` if nothing is.
-pub(super) fn compare(old: &Policy, new: &Policy, pair: Pair) -> Option<LimitDiff> {
+pub(super) fn compare(old: &Policy, new: &Policy, pair: NumberedPair) -> Option<LimitDiff> {
     let (before, after) = pair.limits(old, new);
     let tiers = tiers([after, before].into_iter().flatten(), Defaults::of(old, new));
     let (changes, verdict) = match (before, after) {
@@ -140,8 +146,8 @@ fn lockout(
         return None;
     }
     let of_tier = |tier: &Tier<'_>| {
-        let was = Side { limit: before, numbers: tier.before(before), settings: old.settings() };
-        let is = Side { limit: after, numbers: tier.after(after), settings: new.settings() };
+        let was = LockoutSide { limit: before, numbers: tier.before(before), settings: old.settings() };
+        let is = LockoutSide { limit: after, numbers: tier.after(after), settings: new.settings() };
         longest(was, is)
     };
     tiers.iter().filter_map(of_tier).max()

@@ -14,7 +14,7 @@ use crate::template::{Tail, Template};
 
 /// What a limit applies to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Met {
+pub(super) enum LimitTarget {
     /// The operation of this pair.
     Pair(usize),
     /// Requests that match no operation.
@@ -22,18 +22,18 @@ pub(super) enum Met {
 }
 
 /// The operations of both policies: those of the new one in its order, then those that are gone.
-pub(super) struct Matched {
+pub(super) struct OperationPairs {
     pairs: Vec<(Option<OperationId>, Option<OperationId>)>,
 }
 
-impl Matched {
+impl OperationPairs {
     /// For each limit of the old policy, the pairs of operations that it meets.
-    pub(super) fn met_before(&self, old: &Policy) -> Vec<Vec<Met>> {
+    pub(super) fn met_before(&self, old: &Policy) -> Vec<Vec<LimitTarget>> {
         self.met(old, |(old, _)| *old)
     }
 
     /// The same for the new policy.
-    pub(super) fn met_after(&self, new: &Policy) -> Vec<Vec<Met>> {
+    pub(super) fn met_after(&self, new: &Policy) -> Vec<Vec<LimitTarget>> {
         self.met(new, |(_, new)| *new)
     }
 
@@ -41,9 +41,9 @@ impl Matched {
         &self,
         policy: &Policy,
         side: impl Fn(&(Option<OperationId>, Option<OperationId>)) -> Option<OperationId>,
-    ) -> Vec<Vec<Met>> {
+    ) -> Vec<Vec<LimitTarget>> {
         let mut met = vec![Vec::new(); policy.limits().len()];
-        let mut note = |limits: &[LimitId], at: Met| {
+        let mut note = |limits: &[LimitId], at: LimitTarget| {
             for limit in limits {
                 if let Some(list) = met.get_mut(limit.index()) {
                     list.push(at);
@@ -52,15 +52,15 @@ impl Matched {
         };
         for (at, pair) in self.pairs.iter().enumerate() {
             let operation = side(pair).and_then(|id| policy.operations().get(id.index()));
-            note(operation.map_or(&[], |operation| &operation.limits), Met::Pair(at));
+            note(operation.map_or(&[], |operation| &operation.limits), LimitTarget::Pair(at));
         }
-        note(policy.default_limits(), Met::Root);
+        note(policy.default_limits(), LimitTarget::Root);
         met
     }
 }
 
 /// Finds for each operation what it was before.
-pub(super) fn matched(old: &Policy, new: &Policy) -> Matched {
+pub(super) fn matched(old: &Policy, new: &Policy) -> OperationPairs {
     let mut before: HashMap<String, OperationId> = HashMap::new();
     for (id, operation) in OperationId::number(old.operations()) {
         before.entry(identity(operation)).or_insert(id);
@@ -73,7 +73,7 @@ pub(super) fn matched(old: &Policy, new: &Policy) -> Matched {
     }
     let gone = OperationId::number(old.operations()).map(|(id, _)| id).filter(|id| !used.contains(id));
     pairs.extend(gone.map(|id| (Some(id), None)));
-    Matched { pairs }
+    OperationPairs { pairs }
 }
 
 /// What makes an operation the same one: method, template but for its parameters' names, host and headers.
@@ -100,7 +100,7 @@ fn conditions(operation: &Operation) -> String {
 }
 
 /// Compares every operation, and what no operation names.
-pub(super) fn compare(matched: &Matched, rows: &mut Rows<'_>) {
+pub(super) fn compare(matched: &OperationPairs, rows: &mut Rows<'_>) {
     let (old, new) = (rows.old, rows.new);
     // What is not forwarded is refused, whatever its limits are: there is nothing to it.
     let (before, after) = (forwarded(old).map(|_| &*old.root_uses), forwarded(new).map(|_| &*new.root_uses));

@@ -3,8 +3,8 @@
 use tollgate_algorithms::Mode;
 
 use super::approvals::{Reviews, who};
-use super::effective::{self, Meeting};
-use super::limits::{self, Pair};
+use super::effective::{self, LimitPair};
+use super::limits::{self, NumberedPair};
 use super::tier::{Defaults, Tier, tiers};
 use super::uses::Uses;
 use super::{Change, Diff, LimitAt, OperationDiff, Verdict};
@@ -19,7 +19,7 @@ pub(super) struct Rows<'a> {
     pub(super) old: &'a Policy,
     pub(super) new: &'a Policy,
     uses: (&'a Uses<'a>, &'a Uses<'a>),
-    pairs: &'a [Pair],
+    pairs: &'a [NumberedPair],
     /// For each limit of the old policy, and of the new one, its pair.
     of_old: Vec<usize>,
     of_new: Vec<usize>,
@@ -35,7 +35,7 @@ impl<'a> Rows<'a> {
     pub(super) fn new(
         (old, new): (&'a Policy, &'a Policy),
         uses: (&'a Uses<'a>, &'a Uses<'a>),
-        pairs: &'a [Pair],
+        pairs: &'a [NumberedPair],
         diff: &'a mut Diff,
         reviews: &'a mut Reviews,
     ) -> Self {
@@ -68,7 +68,7 @@ impl<'a> Rows<'a> {
             (Some(_), None) => Some(Change::Removed),
         };
         let Some(verdict) = whole else {
-            let as_before = |meeting: &Meeting<'_>| {
+            let as_before = |meeting: &LimitPair<'_>| {
                 let same_cost = meeting.old.zip(meeting.new).is_some_and(|(old, new)| old.cost == new.cost);
                 same_cost && !self.changed.get(meeting.pair).copied().unwrap_or(true)
             };
@@ -102,8 +102,8 @@ impl<'a> Rows<'a> {
     }
 
     /// The limits that meet the operation on either side: the new ones in their order, then those that are gone.
-    fn meetings(&self, before: &'a [LimitUse], after: &'a [LimitUse]) -> Vec<Meeting<'a>> {
-        let mut meetings: Vec<Meeting<'a>> = Vec::with_capacity(after.len());
+    fn meetings(&self, before: &'a [LimitUse], after: &'a [LimitUse]) -> Vec<LimitPair<'a>> {
+        let mut meetings: Vec<LimitPair<'a>> = Vec::with_capacity(after.len());
         let (old_uses, new_uses) = self.uses;
         for one in after {
             let Some(pair) = self.of_new.get(one.limit.index()).copied() else { continue };
@@ -111,19 +111,19 @@ impl<'a> Rows<'a> {
             let old = old
                 .and_then(|old| before.iter().find(|before| before.limit == old && before.when == one.when));
             let old = old.and_then(|one| old_uses.limit(one));
-            meetings.push(Meeting { pair, when: one.when.as_ref(), old, new: new_uses.limit(one) });
+            meetings.push(LimitPair { pair, when: one.when.as_ref(), old, new: new_uses.limit(one) });
         }
         for one in before {
             let Some(pair) = self.of_old.get(one.limit.index()).copied() else { continue };
             let when = one.when.as_ref();
             if !meetings.iter().any(|meeting| meeting.pair == pair && meeting.when == when) {
-                meetings.push(Meeting { pair, when, old: old_uses.limit(one), new: None });
+                meetings.push(LimitPair { pair, when, old: old_uses.limit(one), new: None });
             }
         }
         meetings
     }
 
-    fn tier(&mut self, name: &impl Fn() -> String, tier: Tier<'_>, meetings: &[Meeting<'a>]) {
+    fn tier(&mut self, name: &impl Fn() -> String, tier: Tier<'_>, meetings: &[LimitPair<'a>]) {
         let each = meetings.iter().map(|meeting| (meeting, changes(meeting, tier)));
         let changed: Vec<_> = each.filter(|(_, changes)| !changes.is_empty()).collect();
         if changed.is_empty() {
@@ -141,7 +141,7 @@ impl<'a> Rows<'a> {
         name: &impl Fn() -> String,
         tier: Tier<'_>,
         (verdict, before, after): (Change, Option<super::Impact>, Option<super::Impact>),
-        changed: &[(&Meeting<'a>, Vec<Change>)],
+        changed: &[(&LimitPair<'a>, Vec<Change>)],
     ) {
         for (meeting, _) in changed {
             if let Some(pair) = self.pairs.get(meeting.pair) {
@@ -184,7 +184,7 @@ impl<'a> Rows<'a> {
 }
 
 /// Whether two tiers have the same numbers under all limits here.
-fn same_numbers(meetings: &[Meeting<'_>], one: &Tier<'_>, other: &Tier<'_>) -> bool {
+fn same_numbers(meetings: &[LimitPair<'_>], one: &Tier<'_>, other: &Tier<'_>) -> bool {
     meetings.iter().all(|meeting| {
         meeting.old.is_none_or(|old| one.before(old) == other.before(old))
             && meeting.new.is_none_or(|new| one.after(new) == other.after(new))
@@ -192,7 +192,7 @@ fn same_numbers(meetings: &[Meeting<'_>], one: &Tier<'_>, other: &Tier<'_>) -> b
 }
 
 /// What changed with one limit here.
-fn changes(meeting: &Meeting<'_>, tier: Tier<'_>) -> Vec<Change> {
+fn changes(meeting: &LimitPair<'_>, tier: Tier<'_>) -> Vec<Change> {
     match (meeting.old, meeting.new) {
         (Some(old), Some(new)) => limits::for_tier(old, new, tier).0,
         (None, Some(_)) => vec![Change::Added],
@@ -202,7 +202,7 @@ fn changes(meeting: &Meeting<'_>, tier: Tier<'_>) -> Vec<Change> {
 }
 
 /// What a limit means here that only came or went.
-pub(super) fn came_or_went(meeting: &Meeting<'_>) -> Verdict {
+pub(super) fn came_or_went(meeting: &LimitPair<'_>) -> Verdict {
     let enforced =
         |limit: Option<&crate::model::PolicyLimit>| limit.is_some_and(|limit| limit.mode == Mode::Enforced);
     Verdict::of(enforced(meeting.old).cmp(&enforced(meeting.new)))

@@ -9,7 +9,7 @@ use tollgate_http::query::Semicolons;
 use tollgate_http::trusted::{ForwardHeader, TrustedProxies};
 
 /// A setting in words.
-type InWords = fn(&Settings) -> String;
+type DescribeSetting = fn(&Settings) -> String;
 /// What a change of a setting means for clients.
 type Judge = fn(&Policy, &Policy) -> Verdict;
 
@@ -20,7 +20,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
     let mixed: Judge = |_, _| Verdict::Mixed;
     // Names of tiers are only checked by: nobody's numbers change.
     let same: Judge = |_, _| Verdict::Same;
-    let each: [(&str, InWords, Judge); 14] = [
+    let each: [(&str, DescribeSetting, Judge); 14] = [
         ("what happens to a request that no operation names", unmatched, judge::unmatched),
         (
             "the consumers file",

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::authoring::impact::{Impact, Sustained};
+use crate::authoring::impact::{Impact, SustainedRate};
 use crate::model::Cost;
 use crate::numbers::Numbers;
 
@@ -100,7 +100,7 @@ impl From<Verdict> for Change {
 
 /// No limit at all.
 pub(super) const UNLIMITED: Impact =
-    Impact { sustained: Sustained::UNLIMITED, burst: None, worst_minute: None };
+    Impact { sustained: SustainedRate::UNLIMITED, burst: None, worst_minute: None };
 
 /// How numbers compare. Numbers that do not limit how often are compared by how many they let in at the same time.
 pub(super) fn numbers(old: &Numbers, new: &Numbers) -> Verdict {
@@ -159,8 +159,8 @@ pub(super) fn in_requests(impact: Impact, cost: &Cost) -> Impact {
         return UNLIMITED;
     }
     let times = |number: Option<u64>| number.map(|number| number.checked_div(*cost).unwrap_or(number));
-    let Sustained { count, micros } = impact.sustained;
+    let SustainedRate { count, micros } = impact.sustained;
     // Thrice as dear is a third as often: the time is longer, because the count may not divide.
-    let sustained = Sustained { count, micros: micros.saturating_mul(*cost) };
+    let sustained = SustainedRate { count, micros: micros.saturating_mul(*cost) };
     Impact { sustained, burst: times(impact.burst), worst_minute: times(impact.worst_minute) }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Change, Verdict};
-use crate::model::{BusyStatus, Counted, PolicyLimit, Scope, StoreFails, ZeroStatus};
+use crate::model::{BusyStatus, CountScope, FailureRule, PolicyLimit, Scope, ZeroStatus};
 use crate::numbers::Numbers;
 use crate::quantity::spoken;
 
@@ -13,11 +13,11 @@ pub(super) const fn other(field: &'static str, before: String, after: String) ->
 }
 
 /// A field in words.
-type InWords = fn(&PolicyLimit) -> String;
+type DescribeField = fn(&PolicyLimit) -> String;
 
 /// Every such field that is different.
 pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
-    let fields: [(&'static str, InWords); 12] = [
+    let fields: [(&'static str, DescribeField); 12] = [
         ("address_ceiling", ceiling),
         ("counted", |limit| counted(limit).into()),
         ("when_store_fails", |limit| store_fails(limit.when_store_fails)),
@@ -46,7 +46,7 @@ pub(super) fn verdict(old: &PolicyLimit, new: &PolicyLimit) -> Verdict {
     let most = |limit: &PolicyLimit| limit.address_ceiling.unwrap_or(u64::MAX);
     let ceiling = Verdict::of(most(new).cmp(&most(old)));
     // One budget for each operation is more than one for all.
-    let budgets = |limit: &PolicyLimit| limit.counted == Counted::PerOperation;
+    let budgets = |limit: &PolicyLimit| limit.counted == CountScope::PerOperation;
     let counted = Verdict::of(budgets(new).cmp(&budgets(old)));
     ceiling
         .and(counted)
@@ -55,14 +55,14 @@ pub(super) fn verdict(old: &PolicyLimit, new: &PolicyLimit) -> Verdict {
 }
 
 /// `deny`, then a smaller share, then a larger one, then `allow`.
-fn when_store_fails(old: StoreFails, new: StoreFails) -> Verdict {
-    let rank = |rule: StoreFails| match rule {
-        StoreFails::Deny => 0_u8,
-        StoreFails::Local { .. } => 1,
-        StoreFails::Allow => 2,
+fn when_store_fails(old: FailureRule, new: FailureRule) -> Verdict {
+    let rank = |rule: FailureRule| match rule {
+        FailureRule::Deny => 0_u8,
+        FailureRule::Local { .. } => 1,
+        FailureRule::Allow => 2,
     };
     let shares = match (old, new) {
-        (StoreFails::Local { share: a, of: b }, StoreFails::Local { share: c, of: d }) => {
+        (FailureRule::Local { share: a, of: b }, FailureRule::Local { share: c, of: d }) => {
             (u64::from(c).saturating_mul(u64::from(b))).cmp(&u64::from(a).saturating_mul(u64::from(d)))
         }
         _ => Ordering::Equal,
@@ -116,17 +116,17 @@ const fn busy_status(status: BusyStatus) -> &'static str {
 
 const fn counted(limit: &PolicyLimit) -> &'static str {
     match limit.counted {
-        Counted::Together => "together",
-        Counted::PerOperation => "per_operation",
+        CountScope::Together => "together",
+        CountScope::PerOperation => "per_operation",
     }
 }
 
-fn store_fails(rule: StoreFails) -> String {
+fn store_fails(rule: FailureRule) -> String {
     match rule {
-        StoreFails::Allow => "allow".into(),
-        StoreFails::Deny => "deny".into(),
-        StoreFails::Local { share: 1, of: 1 } => "local".into(),
-        StoreFails::Local { share, of } => format!("local {share}/{of}"),
+        FailureRule::Allow => "allow".into(),
+        FailureRule::Deny => "deny".into(),
+        FailureRule::Local { share: 1, of: 1 } => "local".into(),
+        FailureRule::Local { share, of } => format!("local {share}/{of}"),
     }
 }
 

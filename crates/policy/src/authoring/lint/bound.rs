@@ -9,7 +9,7 @@ use tollgate_algorithms::{Limit, Micros, Quota, Window};
 use crate::authoring::impact::clocks_change_by;
 
 /// What a limit lets through at most.
-enum Most {
+enum UpperBound {
     /// `burst + rate × t` in every span of length t.
     Bucket(Quota),
     /// So much in each of a row of windows, which may begin anywhere: `limit × ⌈t / window⌉` in a half-open span of
@@ -20,7 +20,7 @@ enum Most {
 }
 
 /// What a limit has to find room for, so that it never refuses.
-enum Room {
+enum RequiredCapacity {
     /// The debt stays within the burst: in every span of length t no more than `burst + rate × t` was let through.
     Bucket(Quota),
     /// No half-open span of so many microseconds had more than the limit.
@@ -38,42 +38,50 @@ pub(super) fn covers(by: &Limit, limit: &Limit) -> bool {
     let (Some(most), Some(room)) = (most(by), room(limit)) else { return false };
     match (&most, &room) {
         // The debts are the same at first, grow alike, and the second drains at least as fast.
-        (Most::Bucket(by), Room::Bucket(of)) => by.burst() <= of.burst() && is_slower(by, of),
+        (UpperBound::Bucket(by), RequiredCapacity::Bucket(of)) => {
+            by.burst() <= of.burst() && is_slower(by, of)
+        }
         // burst + count × t / period <= limit, times the period.
-        (Most::Bucket(by), Room::Span { limit, micros }) => {
+        (UpperBound::Bucket(by), RequiredCapacity::Span { limit, micros }) => {
             let let_through = wide(by.burst(), by.period()).saturating_add(wide(by.count(), *micros));
             let_through <= wide(*limit, by.period())
         }
         // A closed span of t < (k + 1) windows is covered by k + 1 of them: limit × (k + 1) <= burst + rate × k × window
         // for every k, if the limit fits into the burst and one limit drains in each window.
-        (Most::AnyWindow { limit, micros }, Room::Bucket(of)) => {
+        (UpperBound::AnyWindow { limit, micros }, RequiredCapacity::Bucket(of)) => {
             *limit <= of.burst() && drains(*limit, *micros, of)
         }
         // As above, with one window more.
-        (Most::ClockWindow { limit, micros }, Room::Bucket(of)) => {
+        (UpperBound::ClockWindow { limit, micros }, RequiredCapacity::Bucket(of)) => {
             limit.saturating_mul(2) <= of.burst() && drains(*limit, *micros, of)
         }
-        (Most::AnyWindow { limit: by, micros: window }, Room::Span { limit, micros }) => {
+        (UpperBound::AnyWindow { limit: by, micros: window }, RequiredCapacity::Span { limit, micros }) => {
             wide(*by, windows(*micros, *window)) <= u128::from(*limit)
         }
-        (Most::ClockWindow { limit: by, micros: window }, Room::Span { limit, micros }) => {
+        (UpperBound::ClockWindow { limit: by, micros: window }, RequiredCapacity::Span { limit, micros }) => {
             wide(*by, windows(*micros, *window).saturating_add(1)) <= u128::from(*limit)
         }
     }
 }
 
-fn most(limit: &Limit) -> Option<Most> {
-    let clock = |rule: &FixedWindow, micros: u64| Most::ClockWindow { limit: rule.limit(), micros };
+fn most(limit: &Limit) -> Option<UpperBound> {
+    let clock = |rule: &FixedWindow, micros: u64| UpperBound::ClockWindow { limit: rule.limit(), micros };
     Some(match limit {
-        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Most::Bucket(*quota),
-        Limit::SlidingWindowLog(rule) => Most::AnyWindow { limit: rule.limit(), micros: rule.window().get() },
+        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => {
+            UpperBound::Bucket(*quota)
+        }
+        Limit::SlidingWindowLog(rule) => {
+            UpperBound::AnyWindow { limit: rule.limit(), micros: rule.window().get() }
+        }
         Limit::SlidingWindowBuckets(rule) => {
-            Most::AnyWindow { limit: rule.limit(), micros: rule.window().get() }
+            UpperBound::AnyWindow { limit: rule.limit(), micros: rule.window().get() }
         }
         // Two counts hold each window of the clock to the limit, as a fixed window does, and more.
-        Limit::SlidingWindow(rule) => Most::ClockWindow { limit: rule.limit(), micros: rule.window().get() },
+        Limit::SlidingWindow(rule) => {
+            UpperBound::ClockWindow { limit: rule.limit(), micros: rule.window().get() }
+        }
         Limit::FixedWindow(rule) => match rule.window() {
-            Window::Every(length) => Most::ClockWindow { limit: rule.limit(), micros: length.get() },
+            Window::Every(length) => UpperBound::ClockWindow { limit: rule.limit(), micros: length.get() },
             // Windows of the calendar differ in length: shorter ones let more through.
             Window::Day(offset) => clock(rule, days(1).saturating_sub(clocks_change_by(offset))),
             Window::Week(offset) => clock(rule, days(7).saturating_sub(clocks_change_by(offset))),
@@ -84,23 +92,27 @@ fn most(limit: &Limit) -> Option<Most> {
     })
 }
 
-fn room(limit: &Limit) -> Option<Room> {
-    let span = |rule: &FixedWindow, micros: u64| Room::Span { limit: rule.limit(), micros };
+fn room(limit: &Limit) -> Option<RequiredCapacity> {
+    let span = |rule: &FixedWindow, micros: u64| RequiredCapacity::Span { limit: rule.limit(), micros };
     Some(match limit {
-        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => Room::Bucket(*quota),
-        Limit::SlidingWindowLog(rule) => Room::Span { limit: rule.limit(), micros: rule.window().get() },
+        Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota) => {
+            RequiredCapacity::Bucket(*quota)
+        }
+        Limit::SlidingWindowLog(rule) => {
+            RequiredCapacity::Span { limit: rule.limit(), micros: rule.window().get() }
+        }
         // A hit counts for up to one bucket longer than a window.
         Limit::SlidingWindowBuckets(rule) => {
             let window = rule.window().get();
             let bucket = window.div_ceil(u64::from(rule.buckets().max(1)));
-            Room::Span { limit: rule.limit(), micros: window.saturating_add(bucket) }
+            RequiredCapacity::Span { limit: rule.limit(), micros: window.saturating_add(bucket) }
         }
         // The count of the window before weighs at most all of it: two windows in a row.
         Limit::SlidingWindow(rule) => {
-            Room::Span { limit: rule.limit(), micros: rule.window().get().saturating_mul(2) }
+            RequiredCapacity::Span { limit: rule.limit(), micros: rule.window().get().saturating_mul(2) }
         }
         Limit::FixedWindow(rule) => match rule.window() {
-            Window::Every(length) => Room::Span { limit: rule.limit(), micros: length.get() },
+            Window::Every(length) => RequiredCapacity::Span { limit: rule.limit(), micros: length.get() },
             // Longer ones have to find room for more.
             Window::Day(offset) => span(rule, days(1).saturating_add(clocks_change_by(offset))),
             Window::Week(offset) => span(rule, days(7).saturating_add(clocks_change_by(offset))),

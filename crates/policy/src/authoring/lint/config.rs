@@ -1,6 +1,6 @@
 //! The settings of `lint` in a file of their own: which advice is how severe, and whether warnings fail.
 
-use crate::compile::load::Refused;
+use crate::compile::load::RejectedPolicy;
 use crate::document::diagnostic::{Diagnostic, Findings, Severity};
 use crate::document::read;
 use crate::document::sources::{Place, Source};
@@ -65,7 +65,7 @@ impl Config {
     ///
     /// # Errors
     /// When something is wrong with it: all of it at once.
-    pub fn parse(name: &str, text: String, codes: &[&str]) -> Result<Self, Refused> {
+    pub fn parse(name: &str, text: String, codes: &[&str]) -> Result<Self, RejectedPolicy> {
         let mut trees = Trees::default();
         let mut findings = Findings::default();
         let file = trees.sources.add(Source::new(name, text));
@@ -79,7 +79,7 @@ impl Config {
         findings.append(context.findings);
         findings.sort();
         if findings.has_errors() {
-            return Err(Refused { sources: trees.sources, findings, consumers: None });
+            return Err(RejectedPolicy { sources: trees.sources, findings, consumers: None });
         }
         Ok(config)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Lint;
-use crate::compile::inherit::{Nearest, Operation};
+use crate::compile::inherit::{InheritedFrom, Operation};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::{FileId, Place};
 use crate::ids::LimitId;
@@ -77,7 +77,7 @@ pub(super) fn count(lint: &Lint<'_>) -> Coverage {
     let (mut methods, mut tags): (BTreeMap<_, Share>, BTreeMap<_, Share>) = Default::default();
     for operation in lint.policy.operations() {
         let limited = usize::from(is_always_limited(lint, operation));
-        let off = usize::from(matches!(operation.nearest, Nearest::Off(_)));
+        let off = usize::from(matches!(operation.nearest, InheritedFrom::Off(_)));
         let one = Share { limited, off, all: 1 };
         whole.add(&one);
         methods.entry(operation.method.clone()).or_default().add(&one);
@@ -129,17 +129,17 @@ pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
 fn without(operation: &Operation) -> Option<Diagnostic> {
     let name = tollgate_http::text::shown(&operation.name());
     match operation.nearest {
-        Nearest::Nothing => {
+        InheritedFrom::Nothing => {
             let help = "write a limit on it, on its path or tag, or at the root; or `none` if that is meant";
             Some(Diagnostic::warning("no-limit", operation.place, format!("{name} has no limit")).help(help))
         }
-        Nearest::Off(place) => {
+        InheritedFrom::Off(place) => {
             let message = format!("{name} has no limit: it is switched off on purpose");
             let help = "take the `none` away if it should have a limit after all";
             let finding = Diagnostic::note("limits-off", operation.place, message).help(help);
             Some(finding.also(place, "it is switched off here"))
         }
-        Nearest::Operation | Nearest::Path | Nearest::Tag | Nearest::Root => {
+        InheritedFrom::Operation | InheritedFrom::Path | InheritedFrom::Tag | InheritedFrom::Root => {
             let first = operation.uses.first()?;
             if operation.uses.iter().any(|one| one.when.is_none()) {
                 return None;

@@ -3,26 +3,26 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::document::diagnostic::{Diagnostic, Parts};
+use crate::document::diagnostic::{Diagnostic, DiagnosticParts};
 use crate::document::sources::Place;
 use crate::model::PolicyLimit;
 
 use super::named;
 
 /// A warning or a note with this code: [`Diagnostic::warning`] or [`Diagnostic::note`].
-pub(super) type Kind = fn(&'static str, Place, String) -> Diagnostic;
+pub(super) type FindingKind = fn(&'static str, Place, String) -> Diagnostic;
 
 /// One finding of all these limits; `None` if there is none of them. The first word of `one` or of `many` follows who it is
 /// about: `is counted …` or `are counted …`.
 pub(super) fn finding(
-    kind: Kind,
+    kind: FindingKind,
     code: &'static str,
     limits: &[&PolicyLimit],
     (one, many): (&str, &str),
 ) -> Option<Diagnostic> {
     let first = limits.first()?;
     let each = limits.iter().map(|limit| (limit.place, named(&limit.name))).collect();
-    let parts = Parts { each, one: one.into(), many: many.into() };
+    let parts = DiagnosticParts { each, one: one.into(), many: many.into() };
     kind(code, first.place, String::new()).of_parts(parts)
 }
 

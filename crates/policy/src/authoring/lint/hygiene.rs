@@ -6,10 +6,10 @@ use tollgate_algorithms::Mode;
 
 use super::group_findings::finding;
 use super::{Lint, named};
-use crate::compile::inherit::Nearest;
+use crate::compile::inherit::InheritedFrom;
 use crate::document::diagnostic::Diagnostic;
 use crate::ids::LimitId;
-use crate::model::{PolicyLimit, Where};
+use crate::model::{LimitLocation, PolicyLimit};
 
 /// Names, owners, shadows, and what no release enforces yet.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
@@ -59,25 +59,25 @@ fn unnamed(lint: &Lint<'_>) -> BTreeSet<Vec<LimitId>> {
     list(lint.policy.default_limits());
     for operation in lint.policy.operations() {
         match operation.nearest {
-            Nearest::Operation | Nearest::Path | Nearest::Root => list(&operation.limits),
+            InheritedFrom::Operation | InheritedFrom::Path | InheritedFrom::Root => list(&operation.limits),
             // Several tags may have brought one limit each: those are no list.
-            Nearest::Tag => {
+            InheritedFrom::Tag => {
                 for at in &tags_of(lint, &operation.limits) {
                     let of_tag: Vec<LimitId> =
                         operation.limits.iter().copied().filter(|id| is_at(lint, *id, at)).collect();
                     list(&of_tag);
                 }
             }
-            Nearest::Off(_) | Nearest::Nothing => {}
+            InheritedFrom::Off(_) | InheritedFrom::Nothing => {}
         }
     }
     found
 }
 
-fn tags_of<'a>(lint: &Lint<'a>, limits: &[LimitId]) -> BTreeSet<&'a Where> {
+fn tags_of<'a>(lint: &Lint<'a>, limits: &[LimitId]) -> BTreeSet<&'a LimitLocation> {
     limits.iter().filter_map(|id| lint.limit(*id)).map(|limit| &limit.at).collect()
 }
 
-fn is_at(lint: &Lint<'_>, id: LimitId, at: &Where) -> bool {
+fn is_at(lint: &Lint<'_>, id: LimitId, at: &LimitLocation) -> bool {
     lint.limit(id).is_some_and(|limit| limit.at == *at)
 }

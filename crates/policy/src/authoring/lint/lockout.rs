@@ -2,7 +2,7 @@
 
 use super::windows::WAIT_NOTED;
 use super::{Lint, can_refuse, named};
-use crate::authoring::lockout::{Side, longest};
+use crate::authoring::lockout::{LockoutSide, longest};
 use crate::document::diagnostic::Diagnostic;
 use crate::model::PolicyLimit;
 use crate::quantity::spoken;
@@ -22,7 +22,7 @@ fn of_limit(lint: &Lint<'_>, limit: &PolicyLimit) -> Option<Diagnostic> {
     };
     let moves = tiers().flat_map(|from| tiers().map(move |to| (from, to)));
     let waits = moves.filter_map(|(from, to)| {
-        let side = |numbers| Side { limit, numbers, settings };
+        let side = |numbers| LockoutSide { limit, numbers, settings };
         Some((longest(side(from.1), side(to.1))?, from, to))
     });
     let (wait, from, to) = waits.max_by_key(|(wait, ..)| *wait).filter(|(wait, ..)| *wait > WAIT_NOTED)?;

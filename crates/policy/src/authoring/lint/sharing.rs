@@ -3,7 +3,7 @@
 use super::{Lint, named};
 use crate::compile::inherit::Operation;
 use crate::document::diagnostic::Diagnostic;
-use crate::model::Counted;
+use crate::model::CountScope;
 
 /// The tag and the label of a host by which an operation is known to be internal.
 const INTERNAL: &str = "internal";
@@ -11,7 +11,7 @@ const INTERNAL: &str = "internal";
 /// Every limit that meets operations of both kinds and counts them together. Whatever is not internal is external.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for (id, limit) in lint.limits().filter(|(_, limit)| limit.counted == Counted::Together) {
+    for (id, limit) in lint.limits().filter(|(_, limit)| limit.counted == CountScope::Together) {
         let mut operations = lint.operations_of(id);
         let Some(first) = operations.next() else { continue };
         let Some(other) = operations.find(|other| is_internal(other) != is_internal(first)) else { continue };

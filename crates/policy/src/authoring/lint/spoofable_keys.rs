@@ -1,6 +1,6 @@
 //! Limits whose key a client can choose: whoever sends a new value has a new budget. Who is asking is decided elsewhere.
 
-use super::group_findings::{Kind, by_cause, finding};
+use super::group_findings::{FindingKind, by_cause, finding};
 use super::{Lint, can_refuse};
 use crate::compile::inherit::Operation;
 use crate::document::diagnostic::Diagnostic;
@@ -49,7 +49,7 @@ fn said(claimed: &Identity, held: bool, limits: &[&PolicyLimit]) -> Option<Diagn
         "take `api_key` with a `consumers` file, or a verified `jwt:` claim, or set `address_ceiling`, \
          so many times the limit for one address"
     };
-    let kind: Kind = if held { Diagnostic::note } else { Diagnostic::warning };
+    let kind: FindingKind = if held { Diagnostic::note } else { Diagnostic::warning };
     let (one, many) = (format!("is {what}"), format!("are {what}"));
     Some(finding(kind, "claimed-key", limits, (&one, &many))?.help(help))
 }

@@ -3,14 +3,14 @@
 use super::{Lint, can_refuse, named};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
-use crate::model::{Cost, PolicyLimit, Scope, StoreFails};
+use crate::model::{Cost, FailureRule, PolicyLimit, Scope};
 use crate::numbers::Numbers;
 
 /// Every limit, and every tier of one, whose share is smaller than a cost that the whole limit can grant.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (_, limit) in lint.limits().filter(|(_, limit)| can_refuse(limit) && limit.scope != Scope::Local) {
-        let StoreFails::Local { share, of } = limit.when_store_fails else { continue };
+        let FailureRule::Local { share, of } = limit.when_store_fails else { continue };
         let own = (&limit.numbers, named(&limit.name), limit.place);
         let tiers = limit.tiers.iter().map(|tier| {
             (&tier.numbers, format!("the tier {} of {}", named(&tier.tier), named(&limit.name)), tier.place)

@@ -5,7 +5,7 @@
 //!   get: {}   # tollgate-allow no-limit: the load balancer asks every second
 //! ```
 
-use crate::document::diagnostic::{Diagnostic, Parts, Severity};
+use crate::document::diagnostic::{Diagnostic, DiagnosticParts, Severity};
 use crate::document::sources::{FileId, Place, Source, Sources};
 
 /// The word with which such a comment begins.
@@ -146,7 +146,7 @@ impl Suppressions {
         };
         let mut left = Vec::new();
         for part in &parts.each {
-            let alone = || Parts { each: vec![part.clone()], ..(**parts).clone() };
+            let alone = || DiagnosticParts { each: vec![part.clone()], ..(**parts).clone() };
             match reason(part.0).and_then(|reason| Some((finding.of_parts(alone())?, reason))) {
                 Some((finding, reason)) => applied.suppressed.push(Suppressed { finding, reason }),
                 None => left.push(part.clone()),
@@ -155,7 +155,7 @@ impl Suppressions {
         if left.len() == parts.each.len() {
             applied.kept.push(finding);
         } else {
-            applied.kept.extend(finding.of_parts(Parts { each: left, ..(**parts).clone() }));
+            applied.kept.extend(finding.of_parts(DiagnosticParts { each: left, ..(**parts).clone() }));
         }
     }
 }

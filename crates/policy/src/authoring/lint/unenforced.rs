@@ -29,7 +29,7 @@ enum Cause {
 ///     not_enforced(&policy)[0].message,
 ///     "`at once` is counted by each process for itself: this version does not share `concurrency` in shadow mode between processes yet"
 /// );
-/// # Ok::<(), tollgate_policy::Refused>(())
+/// # Ok::<(), tollgate_policy::RejectedPolicy>(())
 /// ```
 #[must_use]
 pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {

@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use super::{Added, Loose, RouterBuilder, RouterError, loosely, strictly, template};
+use super::{AddedTemplate, LenientSearch, RouterBuilder, RouterError, loosely, strictly, template};
 use tollgate_testing::dice::Dice;
 
 /// Whether a shape's segment, as text with `{}`, matches a segment: tries every length for every parameter.
@@ -97,11 +97,11 @@ fn find_agrees_with_trying_every_template() {
             let shape = shape(&mut chance);
             let there = shapes.iter().position(|other| *other == shape);
             match builder.add(&template(&named(&shape))) {
-                Ok(Added::New(id)) => {
+                Ok(AddedTemplate::New(id)) => {
                     assert_eq!((there, id as usize), (None, shapes.len()), "seed {seed}: {shape}");
                     shapes.push(shape);
                 }
-                Ok(Added::Same(id)) => assert_eq!(there, Some(id as usize), "seed {seed}: {shape}"),
+                Ok(AddedTemplate::Same(id)) => assert_eq!(there, Some(id as usize), "seed {seed}: {shape}"),
                 Err(RouterError::Ambiguous { with }) => {
                     let with = &shapes[with as usize];
                     assert_eq!(nearer(&shape, with), Ordering::Equal, "seed {seed}: {shape} and {with}");
@@ -110,7 +110,7 @@ fn find_agrees_with_trying_every_template() {
                 Err(error) => panic!("seed {seed}: {error}"),
             }
         }
-        let router = builder.build(Loose::Yes).unwrap();
+        let router = builder.build(LenientSearch::Yes).unwrap();
         for _ in 0..30 {
             let path = path(&mut chance);
             let mut expected: Vec<u32> =

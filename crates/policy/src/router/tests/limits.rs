@@ -1,17 +1,17 @@
 //! Every limit of the router, at it and one over it; and documents that are made to be slow.
 
 use super::super::{COMPARISONS_MAX, PATTERNS_MAX, STEPS_MAX, TEMPLATES_MAX};
-use super::{Added, Loose, RouterBuilder, RouterError, add, router, strictly};
+use super::{AddedTemplate, LenientSearch, RouterBuilder, RouterError, add, router, strictly};
 
 #[test]
 fn the_most_templates_are_taken_and_one_more_is_not() {
     let mut builder = RouterBuilder::new();
     for i in 0..TEMPLATES_MAX {
-        assert_eq!(add(&mut builder, &format!("/v{}/{{x}}/r{i}", i % 100)), Ok(Added::New(i)));
+        assert_eq!(add(&mut builder, &format!("/v{}/{{x}}/r{i}", i % 100)), Ok(AddedTemplate::New(i)));
     }
     assert_eq!(add(&mut builder, "/more"), Err(RouterError::TooManyTemplates));
-    assert_eq!(add(&mut builder, "/v7/{y}/r7"), Ok(Added::Same(7)));
-    let router = builder.build(Loose::No).unwrap();
+    assert_eq!(add(&mut builder, "/v7/{y}/r7"), Ok(AddedTemplate::Same(7)));
+    let router = builder.build(LenientSearch::No).unwrap();
     assert_eq!(strictly(&router, "/v99/anything/r200099"), [200_099]);
     assert!(router.steps() < 20);
 }
@@ -23,8 +23,8 @@ fn the_most_patterns_are_taken_and_one_more_is_not() {
         add(&mut builder, &format!("/a/{{x}}:{i}")).unwrap();
     }
     assert_eq!(add(&mut builder, "/a/{x}:more"), Err(RouterError::TooManyPatterns));
-    assert_eq!(add(&mut builder, "/a/{x}:7/b"), Ok(Added::New(1024)));
-    let router = builder.build(Loose::Yes).unwrap();
+    assert_eq!(add(&mut builder, "/a/{x}:7/b"), Ok(AddedTemplate::New(1024)));
+    let router = builder.build(LenientSearch::Yes).unwrap();
     assert_eq!(strictly(&router, "/a/b:77"), [77]);
     assert!(router.steps() < 30, "patterns that no path matches at once do not add up: {}", router.steps());
 }
@@ -42,11 +42,11 @@ fn tangled(levels: u32) -> RouterBuilder {
 
 #[test]
 fn a_search_has_at_most_so_many_steps() {
-    let router = tangled(10).build(Loose::Yes).unwrap();
+    let router = tangled(10).build(LenientSearch::Yes).unwrap();
     // One more level would be too many.
     assert!((STEPS_MAX / 2..=STEPS_MAX).contains(&router.steps()), "{}", router.steps());
     assert_eq!(strictly(&router, &"/a".repeat(10)).len(), 1024);
-    assert_eq!(tangled(11).build(Loose::No).err(), Some(RouterError::TooTangled));
+    assert_eq!(tangled(11).build(LenientSearch::No).err(), Some(RouterError::TooTangled));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Precedence, trailing slashes, tails and lenient searches, as tables.
 
-use super::{Added, Loose, RouterBuilder, RouterError, add, loosely, router, strictly};
+use super::{AddedTemplate, LenientSearch, RouterBuilder, RouterError, add, loosely, router, strictly};
 
 /// A path, and the templates that match it, nearest first.
 type Found<'a> = (&'a str, &'a [u32]);
@@ -114,7 +114,7 @@ fn lenient_servers_cannot_be_used_to_get_round_a_limit() {
 fn without_a_loose_table_nothing_is_loose() {
     let mut builder = RouterBuilder::new();
     add(&mut builder, "/login").unwrap();
-    let router = builder.build(Loose::No).unwrap();
+    let router = builder.build(LenientSearch::No).unwrap();
     assert_eq!((loosely(&router, "/login"), loosely(&router, "/LOGIN")), (vec![0], vec![]));
 }
 
@@ -122,15 +122,15 @@ fn without_a_loose_table_nothing_is_loose() {
 fn one_shape_has_one_id() {
     let mut builder = RouterBuilder::new();
     let table = [
-        ("/a/{x}", Added::New(0)),
-        ("/a/{y}", Added::Same(0)),
-        ("/a/{x}/", Added::New(1)),
-        ("/a/{x}.b", Added::New(2)),
-        ("/a/{z}.b", Added::Same(2)),
-        ("/a/{rest*}", Added::New(3)),
-        ("/a/{all*}", Added::Same(3)),
-        ("/a/é", Added::New(4)),
-        ("/a/%C3%A9", Added::Same(4)),
+        ("/a/{x}", AddedTemplate::New(0)),
+        ("/a/{y}", AddedTemplate::Same(0)),
+        ("/a/{x}/", AddedTemplate::New(1)),
+        ("/a/{x}.b", AddedTemplate::New(2)),
+        ("/a/{z}.b", AddedTemplate::Same(2)),
+        ("/a/{rest*}", AddedTemplate::New(3)),
+        ("/a/{all*}", AddedTemplate::Same(3)),
+        ("/a/é", AddedTemplate::New(4)),
+        ("/a/%C3%A9", AddedTemplate::Same(4)),
     ];
     for (text, expected) in table {
         assert_eq!(add(&mut builder, text), Ok(expected), "{text}");
@@ -166,7 +166,8 @@ fn templates_that_the_rule_does_not_tell_apart_are_ambiguous() {
         for (first, second) in [(first, second), (second, first)] {
             let mut builder = RouterBuilder::new();
             add(&mut builder, first).unwrap();
-            let expected = if expected { Err(RouterError::Ambiguous { with: 0 }) } else { Ok(Added::New(1)) };
+            let expected =
+                if expected { Err(RouterError::Ambiguous { with: 0 }) } else { Ok(AddedTemplate::New(1)) };
             assert_eq!(add(&mut builder, second), expected, "{first} and {second}");
         }
     }
@@ -177,7 +178,7 @@ fn templates_that_nothing_tells_apart_may_stand_beside_each_other() {
     let parse = |text| crate::template::Template::parse(text, crate::template::Tail::Allowed).unwrap();
     let mut builder = RouterBuilder::new();
     for (text, expected) in [("/f/{x}-b", 0), ("/f/{x}/{rest*}", 1), ("/f/c/d", 2)] {
-        assert_eq!(builder.add(&parse(text)), Ok(Added::New(expected)), "{text}");
+        assert_eq!(builder.add(&parse(text)), Ok(AddedTemplate::New(expected)), "{text}");
     }
     let twin = parse("/f/a-{y}");
     assert_eq!(builder.add(&twin), Err(RouterError::Ambiguous { with: 0 }));
@@ -186,12 +187,12 @@ fn templates_that_nothing_tells_apart_may_stand_beside_each_other() {
         asked.push(with);
         true
     };
-    assert_eq!(builder.add_beside(&twin, &mut may_stand), Ok(Added::New(3)));
+    assert_eq!(builder.add_beside(&twin, &mut may_stand), Ok(AddedTemplate::New(3)));
     assert_eq!(asked, [0]);
     // One that may stand beside the first may not stand beside the second.
     let third = parse("/f/a{z}b");
     assert_eq!(builder.add_beside(&third, &mut |with| with == 0), Err(RouterError::Ambiguous { with: 3 }));
-    let router = builder.build(Loose::No).unwrap();
+    let router = builder.build(LenientSearch::No).unwrap();
     let mut found = Vec::new();
     router.find("/f/a-b", |id| {
         found.push(id);

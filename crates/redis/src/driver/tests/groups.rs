@@ -5,22 +5,22 @@ use std::task::Waker;
 use tollgate_algorithms::{Limit, Micros, Mode};
 
 use super::*;
-use crate::{Ask, Hit, Naming, Value};
+use crate::{Command, Hit, Naming, Value};
 
 /// A charge of one limit, which can go together with others.
 fn charge() -> Call {
     let limit = Limit::token_bucket(5, 1, Micros::SECOND).unwrap();
     let name = Naming::new([1; 16]).name("a", b"ada");
-    Ask::Charge(&[Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }]).call()
+    Command::Charge(&[Hit { limit: &limit, name: &name, cost: 1, mode: Mode::Enforced }]).call()
 }
 
-fn many<'a>(pipe: &'a Pipe, permits: &Arc<Semaphore>, count: usize) -> Vec<Waiting<'a>> {
+fn many<'a>(pipe: &'a SendQueue, permits: &Arc<Semaphore>, count: usize) -> Vec<PendingCall<'a>> {
     let permit = || Arc::clone(permits).try_acquire_owned().unwrap();
-    (0..count).map(|_| pipe.send(&charge(), Form::Together, permit()).unwrap()).collect()
+    (0..count).map(|_| pipe.send(&charge(), ScriptForm::Together, permit()).unwrap()).collect()
 }
 
 /// The bytes of so many of them as one.
-fn bytes(count: usize, form: Form) -> Vec<u8> {
+fn bytes(count: usize, form: ScriptForm) -> Vec<u8> {
     let mut bytes = Vec::new();
     resp::pack(&mut bytes, &Call::together(&vec![charge(); count]).unwrap(), form);
     bytes
@@ -36,10 +36,10 @@ async fn hear(server: &mut DuplexStream, expected: &[u8]) {
 #[test]
 fn each_is_told_its_own_element_although_one_has_gone() {
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
         let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
         let mut calls = many(&pipe, &permits, 5);
-        hear(&mut server, &bytes(5, Form::Text)).await;
+        hear(&mut server, &bytes(5, ScriptForm::Text)).await;
         assert!(calls.remove(1).give_up(), "it may have been sent");
         server.write_all(b"*5\r\n$1\r\na\r\n$1\r\nb\r\n:-1\r\n-OOM no memory\r\n-WHAT\r\n").await.unwrap();
         let expected = [
@@ -59,15 +59,15 @@ fn each_is_told_its_own_element_although_one_has_gone() {
 #[test]
 fn the_text_is_brought_first_and_again_when_it_was_forgotten() {
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
         let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
         let turns = [
-            (Form::Text, "*2\r\n:1\r\n:2\r\n"),
-            (Form::Digest, "*2\r\n:1\r\n:2\r\n"),
-            (Form::Digest, "-BUSY a script\r\n"),
-            (Form::Digest, "-NOSCRIPT No matching script.\r\n"),
-            (Form::Text, "-LOADING its data\r\n"),
-            (Form::Digest, "*2\r\n:1\r\n:2\r\n"),
+            (ScriptForm::Text, "*2\r\n:1\r\n:2\r\n"),
+            (ScriptForm::Digest, "*2\r\n:1\r\n:2\r\n"),
+            (ScriptForm::Digest, "-BUSY a script\r\n"),
+            (ScriptForm::Digest, "-NOSCRIPT No matching script.\r\n"),
+            (ScriptForm::Text, "-LOADING its data\r\n"),
+            (ScriptForm::Digest, "*2\r\n:1\r\n:2\r\n"),
         ];
         for (form, answer) in turns {
             let mut calls = many(&pipe, &permits, 2);
@@ -87,10 +87,10 @@ fn the_text_is_brought_first_and_again_when_it_was_forgotten() {
 #[test]
 fn a_node_of_a_cluster_is_asked_one_by_one_from_then_on() {
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
         let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
         let mut calls = many(&pipe, &permits, 2);
-        hear(&mut server, &bytes(2, Form::Text)).await;
+        hear(&mut server, &bytes(2, ScriptForm::Text)).await;
         server.write_all(b"-CROSSSLOT Keys in request don't hash to the same slot\r\n").await.unwrap();
         for call in &mut calls {
             assert!(matches!(said(call).await, Frame::Error(line) if line.starts_with("CROSSSLOT")));
@@ -98,7 +98,7 @@ fn a_node_of_a_cluster_is_asked_one_by_one_from_then_on() {
         drop(calls);
         let mut calls = many(&pipe, &permits, 2);
         let mut one = Vec::new();
-        resp::pack(&mut one, &charge(), Form::Digest);
+        resp::pack(&mut one, &charge(), ScriptForm::Digest);
         hear(&mut server, &[one.clone(), one].concat()).await;
         server.write_all(b":1\r\n:2\r\n").await.unwrap();
         for (call, number) in calls.iter_mut().zip(1..) {
@@ -110,10 +110,10 @@ fn a_node_of_a_cluster_is_asked_one_by_one_from_then_on() {
 #[test]
 fn an_error_within_an_answer_that_is_no_text_is_still_its_callers_alone() {
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
         let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
         let mut calls = many(&pipe, &permits, 2);
-        hear(&mut server, &bytes(2, Form::Text)).await;
+        hear(&mut server, &bytes(2, ScriptForm::Text)).await;
         server.write_all(b"*2\r\n-ERR a \xff byte\r\n:2\r\n").await.unwrap();
         assert_eq!(said(&mut calls[0]).await, Frame::Error("ERR a \u{fffd} byte".into()));
         assert_eq!(said(&mut calls[1]).await, Frame::Value(Value::Int(2)));
@@ -132,14 +132,15 @@ fn an_answer_without_one_for_each_is_none_and_ends_the_connection() {
             "+OK\r\n",
             "$2\r\nab\r\n",
         ] {
-            let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+            let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
             let (driver, mut server) = driven(&pipe, Duration::from_secs(9));
             let mut calls = many(&pipe, &permits, 2);
-            hear(&mut server, &bytes(2, Form::Text)).await;
+            hear(&mut server, &bytes(2, ScriptForm::Text)).await;
             server.write_all(answer.as_bytes()).await.unwrap();
             for call in &mut calls {
                 let ended = call.ended().await;
-                let lost = matches!(ended, Some((Ended::Lost { cause: Cause::Garbled, sent: true }, _)));
+                let lost =
+                    matches!(ended, Some((CallOutcome::Lost { cause: Cause::Garbled, sent: true }, _)));
                 assert!(lost, "{answer}: {ended:?}");
             }
             assert_eq!(driver.await.unwrap().cause, Cause::Garbled);
@@ -150,9 +151,9 @@ fn an_answer_without_one_for_each_is_none_and_ends_the_connection() {
 #[test]
 fn a_group_that_was_not_written_to_its_last_byte_was_not_sent_by_any_of_them() {
     run(async {
-        let length = bytes(3, Form::Text).len();
+        let length = bytes(3, ScriptForm::Text).len();
         for room in (0..length).step_by(97).chain([length - 1, length]) {
-            let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(8)));
+            let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(8)));
             let mut calls = many(&pipe, &permits, 3);
             // One more, so that a connection that took all of the group breaks too.
             let mut last = send(&pipe, &permits);
@@ -162,10 +163,10 @@ fn a_group_that_was_not_written_to_its_last_byte_was_not_sent_by_any_of_them() {
                 Cause::Closed
             );
             for call in &mut calls {
-                let Some((Ended::Lost { sent, .. }, _)) = call.ended().await else { panic!("lost") };
+                let Some((CallOutcome::Lost { sent, .. }, _)) = call.ended().await else { panic!("lost") };
                 assert_eq!(sent, room >= length, "{room} of {length} bytes were taken");
             }
-            assert!(matches!(last.ended().await, Some((Ended::Lost { sent: false, .. }, _))));
+            assert!(matches!(last.ended().await, Some((CallOutcome::Lost { sent: false, .. }, _))));
             drop((calls, last));
             assert_eq!(permits.available_permits(), 8);
         }
@@ -175,7 +176,7 @@ fn a_group_that_was_not_written_to_its_last_byte_was_not_sent_by_any_of_them() {
 #[test]
 fn groups_and_single_calls_are_answered_in_their_order() {
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(100)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(100)));
         let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
         let mut calls = many(&pipe, &permits, 18);
         calls.push(send(&pipe, &permits));
@@ -201,7 +202,7 @@ fn callers_that_are_no_tasks_have_their_turn_before_all_is_heard() {
     // All of these callers are the one future that runs the runtime. If they had their turn when all is heard, all they asked next would
     // reach the server at once, and the server would have had nothing to do meanwhile.
     run(async {
-        let (pipe, permits) = (Arc::new(Pipe::new()), Arc::new(Semaphore::new(100)));
+        let (pipe, permits) = (Arc::new(SendQueue::new()), Arc::new(Semaphore::new(100)));
         let (_driver, mut server) = driven(&pipe, Duration::from_secs(9));
         let mut calls = many(&pipe, &permits, 64);
         assert!(server.read(&mut [0; 1 << 16]).await.unwrap() > 0);

@@ -14,8 +14,8 @@ use tollgate_testing::random::Random;
 use super::{EPOCH, PATIENCE, hit, name};
 use crate::Name;
 use crate::encode::is_list;
-use crate::refusal_cache::{Learned, Next, Remembered, Turn, When};
-use crate::reply::reported_state::Stands;
+use crate::refusal_cache::{CacheAction, ClockBounds, ObservedKey, RefusalCache, Turn};
+use crate::reply::reported_state::ReportedState;
 
 /// A call that is on its way. Instants are microseconds since the start.
 struct Call<'a> {
@@ -27,7 +27,7 @@ struct Call<'a> {
     decided: u64,
     answered: u64,
     /// What the server said, once it has, and the number of the state that it left.
-    said: Option<(Learned, usize)>,
+    said: Option<(ObservedKey, usize)>,
     turn: Option<Turn<'a>>,
 }
 
@@ -35,7 +35,7 @@ struct Play<'a> {
     random: Random,
     limits: &'a [Limit; 2],
     name: &'a Name,
-    remembered: &'a Remembered,
+    remembered: &'a RefusalCache,
     start: Instant,
     /// Answers tell all of a state, to all.
     tells_all: bool,
@@ -76,9 +76,9 @@ impl<'a> Play<'a> {
             return;
         }
         let turn = match self.remembered.next(&asks, self.instant(now)) {
-            Next::Wait(_) => return,
-            Next::AskAlone(turn) => Some(turn),
-            Next::Ask | Next::Refuse => None,
+            CacheAction::Wait(_) => return,
+            CacheAction::AskAlone(turn) => Some(turn),
+            CacheAction::Ask | CacheAction::Refuse => None,
         };
         self.asked += 1;
         // Several are decided at one instant, as charges are that go to the server as one call.
@@ -109,20 +109,20 @@ impl<'a> Play<'a> {
             let is_list = matches!(change, Change::EditLog(_) | Change::EditBuckets(_));
             change.apply(&mut after);
             let stands = match after.clone().filter(|state| is_of(state, call.limit)) {
-                _ if is_list => Stands::Untold,
-                Some(state) => Stands::State(in_short(call, state)),
-                None => Stands::Absent,
+                _ if is_list => ReportedState::Untold,
+                Some(state) => ReportedState::State(in_short(call, state)),
+                None => ReportedState::Absent,
             };
             if charged {
                 self.states.push(after);
                 self.granted += 1;
             }
-            call.said = Some((Learned { charged, room, stands }, self.states.len() - 1));
+            call.said = Some((ObservedKey { charged, room, stands }, self.states.len() - 1));
         }
         while let Some(at) = self.next_of(now, |call| call.said.is_some().then_some(call.answered)) {
             let call = self.calls.swap_remove(at);
             let (asked, answered) = (self.instant(call.asked), self.instant(call.answered));
-            let when = When { asked, answered, server: server(call.decided) };
+            let when = ClockBounds { asked, answered, server: server(call.decided) };
             let asks = hit(call.limit, self.name, call.cost);
             let (learned, state) = call.said.unwrap();
             if !call.is_apart {
@@ -220,7 +220,7 @@ fn who_is_refused_from_memory_is_refused_by_the_server_whoever_else_is_charged()
         let [one, other] = limits;
         let tells_all = one.algorithm() == other.algorithm() && !is_list(&one);
         for seed in 0..SEEDS {
-            let (name, remembered, start) = (name("hot"), Remembered::new(PATIENCE), Instant::now());
+            let (name, remembered, start) = (name("hot"), RefusalCache::new(PATIENCE), Instant::now());
             remembered.begin();
             let mut play = Play {
                 random: Random::new(seed),

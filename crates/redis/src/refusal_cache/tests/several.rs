@@ -6,8 +6,8 @@ use tokio::time::Instant;
 use tollgate_algorithms::{Limit, Micros, Retry, State, decide};
 
 use super::{
-    EPOCH, Learned, Next, PATIENCE, REMEMBERED_MAX, Remembered, Stands, UNTOLD, grant, hit, name, refusal,
-    refused, spent, when,
+    CacheAction, EPOCH, ObservedKey, PATIENCE, REMEMBERED_MAX, RefusalCache, ReportedState, UNTOLD, grant,
+    hit, name, refusal, refused, spent, when,
 };
 use crate::Name;
 use crate::refusal_cache::key::ENTRIES_MAX;
@@ -35,7 +35,7 @@ fn tiers() -> (Limit, Limit) {
 
 #[test]
 fn hits_under_all_numbers_are_judged_by_one_state() {
-    let (start, name, remembered) = (Instant::now(), name("hot"), Remembered::new(PATIENCE));
+    let (start, name, remembered) = (Instant::now(), name("hot"), RefusalCache::new(PATIENCE));
     let free = Limit::token_bucket(5, 1, Micros::SECOND).unwrap();
     let paid = Limit::token_bucket(20, 1, Micros::SECOND).unwrap();
     let told = |limit, cost, at| refused(&remembered, &hit(limit, &name, cost), at);
@@ -61,15 +61,16 @@ fn a_charge_under_other_numbers_may_give_room_and_who_is_given_it_is_not_refused
     let (start, name, (slow, quick)) = (Instant::now(), name("hot"), tiers());
     let later = start + 5 * MS;
     let full = || {
-        let remembered = Remembered::new(PATIENCE);
+        let remembered = RefusalCache::new(PATIENCE);
         remembered.begin();
         // 20 are owed: both are full. In five milliseconds the quick one has room for five.
         let state = spent(&quick, server(0), 1);
         remembered.learn(&hit(&slow, &name, 1), refusal(Some(state)), &when(server(0), (start, start)));
         remembered
     };
-    let is_refused =
-        |remembered: &Remembered, limit, cost| refused(remembered, &hit(limit, &name, cost), later).is_some();
+    let is_refused = |remembered: &RefusalCache, limit, cost| {
+        refused(remembered, &hit(limit, &name, cost), later).is_some()
+    };
     let remembered = full();
     assert!(is_refused(&remembered, &slow, 1) && is_refused(&remembered, &quick, 9));
     let charged = when(server(5), (later, later));
@@ -82,8 +83,10 @@ fn a_charge_under_other_numbers_may_give_room_and_who_is_given_it_is_not_refused
     remembered.may_have_charged(&hit(&quick, &name, 1));
     assert!(!is_refused(&remembered, &slow, 1) && is_refused(&remembered, &quick, 9));
     // And one asks, as ever.
-    let Next::AskAlone(turn) = remembered.next(&hit(&slow, &name, 1), later) else { panic!("one asks") };
-    assert!(matches!(remembered.next(&hit(&slow, &name, 1), later), Next::Wait(_)));
+    let CacheAction::AskAlone(turn) = remembered.next(&hit(&slow, &name, 1), later) else {
+        panic!("one asks")
+    };
+    assert!(matches!(remembered.next(&hit(&slow, &name, 1), later), CacheAction::Wait(_)));
     drop(turn);
     let remembered = full();
     remembered.learn(&hit(&quick, &name, 1), UNTOLD, &charged);
@@ -98,7 +101,7 @@ fn a_charge_under_other_numbers_may_give_room_and_who_is_given_it_is_not_refused
 }
 
 /// Names that are kept in one set with this one.
-fn neighbours(remembered: &Remembered, name: &Name) -> Vec<Name> {
+fn neighbours(remembered: &RefusalCache, name: &Name) -> Vec<Name> {
     let set = |name: &Name| std::ptr::from_ref(&*remembered.set(name));
     let (its, names) = (set(name), (0..).map(|key: u32| super::name(&format!("neighbour {key}"))));
     names.filter(|other| std::ptr::eq(its, set(other))).take(WAYS + PASSING).collect()
@@ -110,16 +113,16 @@ fn an_older_answer_never_replaces_a_newer_one_whatever_its_numbers() {
     let (start, name, (slow, quick)) = (Instant::now(), name("hot"), tiers());
     let (asked, answered) = (start, start + 5 * MS);
     let state = spent(&slow, server(1), 1);
-    let learn_older = |remembered: &Remembered, at: u64| {
+    let learn_older = |remembered: &RefusalCache, at: u64| {
         let when = when(server(at), (asked, answered + MS));
         remembered.learn(&hit(&slow, &name, 1), refusal(Some(state.clone())), &when);
     };
     let newer = || when(server(2), (start + MS, answered));
     let is_refused =
-        |remembered: &Remembered| refused(remembered, &hit(&slow, &name, 1), answered + MS).is_some();
+        |remembered: &RefusalCache| refused(remembered, &hit(&slow, &name, 1), answered + MS).is_some();
     let room = || grant(after(&quick, None, server(2), 1), true);
     // Of a key of which nothing is known, and whether or not it is told what is left.
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     remembered.begin();
     remembered.learn(&hit(&quick, &name, 1), room(), &newer());
     learn_older(&remembered, 1);
@@ -128,13 +131,13 @@ fn an_older_answer_never_replaces_a_newer_one_whatever_its_numbers() {
     assert!(!is_refused(&remembered), "nobody knows which was first");
     learn_older(&remembered, 3);
     assert!(is_refused(&remembered), "it is the newer one");
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     remembered.begin();
     remembered.charged(&hit(&quick, &name, 1), &newer());
     learn_older(&remembered, 1);
     assert!(!is_refused(&remembered));
     // Of one that is known.
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     learn_older(&remembered, 0);
     remembered.learn(&hit(&quick, &name, 1), room(), &newer());
     learn_older(&remembered, 1);
@@ -164,8 +167,8 @@ fn what_is_decided_at_one_instant_is_believed_by_who_has_the_same_numbers() {
     let together = when(server(1), (start, start + 5 * MS));
     let (now, state) = (start + 5 * MS, spent(&slow, server(0), 1));
     let is_refused =
-        |remembered: &Remembered, limit, cost| refused(remembered, &hit(limit, &name, cost), now).is_some();
-    let remembered = Remembered::new(PATIENCE);
+        |remembered: &RefusalCache, limit, cost| refused(remembered, &hit(limit, &name, cost), now).is_some();
+    let remembered = RefusalCache::new(PATIENCE);
     remembered.learn(&hit(&slow, &name, 1), refusal(Some(state.clone())), &together);
     // The same again, to others: so nothing was charged between them.
     remembered.learn(&hit(&quick, &name, 19), refusal(Some(state.clone())), &together);
@@ -177,14 +180,14 @@ fn what_is_decided_at_one_instant_is_believed_by_who_has_the_same_numbers() {
     // Under others.
     remembered.learn(&hit(&quick, &name, 1), grant(after(&quick, Some(less), server(1), 1), true), &together);
     assert!(!is_refused(&remembered, &slow, 1) && !is_refused(&remembered, &quick, 19));
-    assert!(matches!(remembered.next(&hit(&slow, &name, 1), now), Next::AskAlone(_)));
+    assert!(matches!(remembered.next(&hit(&slow, &name, 1), now), CacheAction::AskAlone(_)));
     // A grant under others alone: that may have been after who was refused.
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     remembered.learn(&hit(&slow, &name, 1), refusal(Some(state.clone())), &together);
     let left = after(&quick, Some(state), server(1), 1);
     remembered.learn(&hit(&quick, &name, 1), grant(left, true), &together);
     assert!(!is_refused(&remembered, &slow, 1));
-    assert!(matches!(remembered.next(&hit(&slow, &name, 1), now), Next::AskAlone(_)));
+    assert!(matches!(remembered.next(&hit(&slow, &name, 1), now), CacheAction::AskAlone(_)));
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn of_a_list_each_cost_and_each_limit_is_known_until_a_charge_under_another() {
     let (start, name) = (Instant::now(), name("hot"));
     let (short, long) = (Micros::SECOND, Micros::MINUTE);
     let [short, long] = [short, long].map(|window| Limit::sliding_window_log(4, window).unwrap());
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     let is_refused = |limit, cost| refused(&remembered, &hit(limit, &name, cost), start + 9 * MS).is_some();
     let state = spent(&long, server(0), 1);
     for (limit, cost) in [(&short, 1), (&short, 3), (&long, 1), (&long, 2)] {
@@ -202,18 +205,18 @@ fn of_a_list_each_cost_and_each_limit_is_known_until_a_charge_under_another() {
     assert!(is_refused(&short, 1) && is_refused(&short, 3) && is_refused(&long, 1) && is_refused(&long, 2));
     assert!(!is_refused(&short, 2) && !is_refused(&long, 3), "of these nothing was told");
     let charged = when(server(5), (start + 5 * MS, start + 6 * MS));
-    remembered.learn(&hit(&short, &name, 1), Learned { room: true, ..UNTOLD }, &charged);
+    remembered.learn(&hit(&short, &name, 1), ObservedKey { room: true, ..UNTOLD }, &charged);
     assert!(!is_refused(&short, 1), "there is room");
     assert!(is_refused(&short, 3), "others under the same numbers can only take");
     assert!(!is_refused(&long, 1) && !is_refused(&long, 2), "what has left the short window is gone");
-    assert!(matches!(remembered.next(&hit(&long, &name, 2), start + 9 * MS), Next::AskAlone(_)));
+    assert!(matches!(remembered.next(&hit(&long, &name, 2), start + 9 * MS), CacheAction::AskAlone(_)));
 }
 
 #[test]
 fn no_more_than_so_much_is_kept_of_one_list() {
     let (start, name) = (Instant::now(), name("hot"));
     let limit = Limit::sliding_window_log(4, Micros::SECOND).unwrap();
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     let costs = 1..=u64::try_from(ENTRIES_MAX).unwrap() + 3;
     for cost in costs.clone() {
         let at = start + Duration::from_micros(cost);
@@ -231,18 +234,20 @@ fn a_limit_of_nothing_and_a_cost_that_never_fits_are_refused_on_a_key_that_is_no
         Limit::token_bucket(4, 1, Micros::SECOND).unwrap(),
         Limit::sliding_window_log(4, Micros::SECOND).unwrap(),
     ] {
-        let remembered = Remembered::new(PATIENCE);
+        let remembered = RefusalCache::new(PATIENCE);
         let told = |limit, cost| refused(&remembered, &hit(limit, &name, cost), start);
         remembered.learn(&hit(&few, &name, 5), refusal(None), &when(server(0), (start, start)));
         assert_eq!(told(&few, 5), Some(Retry::Never));
         assert_eq!(told(&few, 4), None);
-        assert!(matches!(remembered.next(&hit(&few, &name, 4), start), Next::Ask));
+        assert!(matches!(remembered.next(&hit(&few, &name, 4), start), CacheAction::Ask));
         let later = start + REMEMBERED_MAX;
-        let Next::AskAlone(_turn) = remembered.next(&hit(&few, &name, 5), later) else { panic!("one asks") };
-        assert!(matches!(remembered.next(&hit(&few, &name, 5), later), Next::Wait(_)));
+        let CacheAction::AskAlone(_turn) = remembered.next(&hit(&few, &name, 5), later) else {
+            panic!("one asks")
+        };
+        assert!(matches!(remembered.next(&hit(&few, &name, 5), later), CacheAction::Wait(_)));
     }
     let nothing = Limit::gcra(0, 1, Micros::SECOND).unwrap();
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     remembered.learn(&hit(&nothing, &name, 1), refusal(None), &when(server(0), (start, start)));
     assert_eq!(refused(&remembered, &hit(&nothing, &name, 1), start), Some(Retry::Never));
     // To another algorithm it may be there.
@@ -256,29 +261,29 @@ fn one_asks_for_all_numbers_and_of_a_list_one_for_each_cost() {
     let later = start + REMEMBERED_MAX;
     let free = Limit::token_bucket(5, 1, Micros::HOUR).unwrap();
     let paid = Limit::token_bucket(9, 1, Micros::HOUR).unwrap();
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     let state = after(&paid, None, server(0), 7);
     remembered.learn(&hit(&free, &name, 1), refusal(Some(state)), &when(server(0), (start, start)));
     let next = |limit, cost| remembered.next(&hit(limit, &name, cost), later);
-    let Next::AskAlone(turn) = next(&paid, 3) else { panic!("one asks") };
-    assert!(matches!(next(&free, 1), Next::Wait(_)), "the answer tells of this one too");
-    assert!(matches!(next(&paid, 2), Next::Ask), "it had room");
+    let CacheAction::AskAlone(turn) = next(&paid, 3) else { panic!("one asks") };
+    assert!(matches!(next(&free, 1), CacheAction::Wait(_)), "the answer tells of this one too");
+    assert!(matches!(next(&paid, 2), CacheAction::Ask), "it had room");
     drop(turn);
-    assert!(matches!(next(&free, 1), Next::AskAlone(_)));
+    assert!(matches!(next(&free, 1), CacheAction::AskAlone(_)));
 
     let log = Limit::sliding_window_log(9, Micros::HOUR).unwrap();
-    let remembered = Remembered::new(PATIENCE);
+    let remembered = RefusalCache::new(PATIENCE);
     let next = |cost| remembered.next(&hit(&log, &name, cost), later);
     for cost in [2, 4] {
         let learned = refusal(Some(spent(&log, server(0), 1)));
         remembered.learn(&hit(&log, &name, cost), learned, &when(server(0), (start, start)));
     }
     let turns = [2, 4, 3].map(next);
-    assert!(turns.iter().all(|turn| matches!(turn, Next::AskAlone(_))));
-    assert!([2, 3, 4].into_iter().all(|cost| matches!(next(cost), Next::Wait(_))));
-    assert!(matches!(next(1), Next::Ask), "nothing so small was refused");
+    assert!(turns.iter().all(|turn| matches!(turn, CacheAction::AskAlone(_))));
+    assert!([2, 3, 4].into_iter().all(|cost| matches!(next(cost), CacheAction::Wait(_))));
+    assert!(matches!(next(1), CacheAction::Ask), "nothing so small was refused");
     drop(turns);
-    let told = Learned { stands: Stands::State(spent(&log, server(1_000), 1)), ..refusal(None) };
+    let told = ObservedKey { stands: ReportedState::State(spent(&log, server(1_000), 1)), ..refusal(None) };
     remembered.learn(&hit(&log, &name, 3), told, &when(server(1_000), (later, later)));
-    assert!(matches!(next(3), Next::Refuse) && matches!(next(2), Next::AskAlone(_)));
+    assert!(matches!(next(3), CacheAction::Refuse) && matches!(next(2), CacheAction::AskAlone(_)));
 }

@@ -1,7 +1,7 @@
 //! Replies that lack a field, or have a malformed one: the check is "not known", never good.
 
 use super::super::super::finding::Grade;
-use super::super::super::observations::Found;
+use super::super::super::observations::Observations;
 use super::{CONFIG, INFO, bad, but, cure, good};
 use crate::doctor::judge::judge;
 
@@ -38,11 +38,11 @@ const ROWS: &[Row] = &[
 const NOT_NEEDED: &[&str] = &["save", "stop-writes-on-bgsave-error"];
 
 /// The good server, whose answers lack these.
-fn without(info: &[&str], config: &[&str]) -> Found {
+fn without(info: &[&str], config: &[&str]) -> Observations {
     let left = |all: &[(&'static str, &'static str)], gone: &[&str]| {
         all.iter().copied().filter(|(name, _)| !gone.contains(name)).collect()
     };
-    Found { info: Ok(left(INFO, info)), config: Ok(left(CONFIG, config)), ..good() }
+    Observations { info: Ok(left(INFO, info)), config: Ok(left(CONFIG, config)), ..good() }
 }
 
 #[test]
@@ -90,7 +90,8 @@ fn what_a_good_server_is_not_judged_by_is_missed_where_it_counts() {
 
 #[test]
 fn an_empty_server_has_no_keys_and_one_that_tells_nothing_of_keys_may_have_some() {
-    let told = |found: &Found| judge(found).into_iter().find(|finding| finding.check == "database").unwrap();
+    let told =
+        |found: &Observations| judge(found).into_iter().find(|finding| finding.check == "database").unwrap();
     let empty = told(&without(&["db0"], &[]));
     assert_eq!((empty.grade, empty.found.as_str()), (Grade::Good, "no keys yet"));
     let untold = without(&["# Keyspace", "db0"], &[]);

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::Watch;
+use super::Deadlines;
 
-impl Watch {
+impl Deadlines {
     /// The exchange may take no longer than this from now on.
     pub(crate) fn shorten_total(&self, most: Duration) {
         // The tick that is running is not counted.

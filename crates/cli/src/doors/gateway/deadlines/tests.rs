@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn late(watch: &Watch) -> Option<Due> {
+fn late(watch: &Deadlines) -> Option<DeadlineKind> {
     match watch.poll_late(&Context::from_waker(Waker::noop())) {
         Poll::Ready(due) => Some(due),
         Poll::Pending => None,
@@ -11,14 +11,14 @@ fn late(watch: &Watch) -> Option<Due> {
 
 #[test]
 fn a_deadline_is_never_early_and_at_most_two_ticks_late() {
-    let watches = Watches::new(&Timeouts::default());
+    let watches = WorkerDeadlines::new(&Timeouts::default());
     let watch = watches.watch();
-    watch.wait_for(Due::Header);
+    watch.wait_for(DeadlineKind::Header);
     let ticks = watches.ticks.of(Timeouts::default().header);
     (0..ticks).for_each(|_| watches.tick());
     assert_eq!(late(&watch), None, "the tick that was running may just have begun");
     watches.tick();
-    assert_eq!(late(&watch), Some(Due::Header));
+    assert_eq!(late(&watch), Some(DeadlineKind::Header));
     watch.rest();
     assert_eq!(late(&watch), None);
 }
@@ -26,21 +26,21 @@ fn a_deadline_is_never_early_and_at_most_two_ticks_late() {
 #[test]
 fn the_whole_of_an_exchange_is_late_whatever_else_is_waited_for() {
     let total = Some(Duration::from_secs(1));
-    let watches = Watches::new(&Timeouts { total, ..Timeouts::default() });
+    let watches = WorkerDeadlines::new(&Timeouts { total, ..Timeouts::default() });
     let watch = watches.watch();
     watch.begin();
-    watch.wait_for(Due::ResponseBody);
+    watch.wait_for(DeadlineKind::ResponseBody);
     (0..=watches.ticks.of(Duration::from_secs(1))).for_each(|_| watches.tick());
-    assert_eq!(late(&watch), Some(Due::Total));
+    assert_eq!(late(&watch), Some(DeadlineKind::Total));
     watch.end();
     assert_eq!(late(&watch), None);
 }
 
 #[test]
 fn a_connection_naps_after_a_moment_without_a_request_unless_it_is_stuck() {
-    let watches = Watches::new(&Timeouts::default());
+    let watches = WorkerDeadlines::new(&Timeouts::default());
     let watch = watches.watch();
-    watch.wait_for(Due::Idle);
+    watch.wait_for(DeadlineKind::Idle);
     watches.tick();
     assert!(!watch.may_nap(), "it may just have begun");
     watches.tick();
@@ -48,17 +48,17 @@ fn a_connection_naps_after_a_moment_without_a_request_unless_it_is_stuck() {
     watch.stuck();
     assert!(!watch.may_nap(), "what it has written is not gone yet");
     watch.taken();
-    watch.wait_for(Due::Header);
+    watch.wait_for(DeadlineKind::Header);
     assert!(!watch.may_nap(), "a request has begun");
 }
 
 #[test]
 fn who_takes_the_end_of_a_response_slowly_is_not_idle_and_who_takes_nothing_is_late() {
-    let watches = Watches::new(&Timeouts::default());
+    let watches = WorkerDeadlines::new(&Timeouts::default());
     let watch = watches.watch();
     let (idle, write) =
         (watches.ticks.of(Timeouts::default().idle), watches.ticks.of(Timeouts::default().write));
-    watch.wait_for(Due::Idle);
+    watch.wait_for(DeadlineKind::Idle);
     for tick in 0..2 * idle {
         if tick % write == 0 {
             watch.taken();
@@ -68,17 +68,17 @@ fn who_takes_the_end_of_a_response_slowly_is_not_idle_and_who_takes_nothing_is_l
         assert_eq!(late(&watch), None, "it takes something now and then");
     }
     (0..=write).for_each(|_| watches.tick());
-    assert_eq!(late(&watch), Some(Due::Write));
+    assert_eq!(late(&watch), Some(DeadlineKind::Write));
     watch.taken();
     (0..idle).for_each(|_| watches.tick());
     assert_eq!(late(&watch), None, "its time without a request begins when it has taken all");
     watches.tick();
-    assert_eq!(late(&watch), Some(Due::Idle));
+    assert_eq!(late(&watch), Some(DeadlineKind::Idle));
 }
 
 #[test]
 fn what_is_gone_is_not_watched_any_more() {
-    let watches = Watches::new(&Timeouts::default());
+    let watches = WorkerDeadlines::new(&Timeouts::default());
     let watch = watches.watch();
     drop(watches.watch());
     watches.tick();

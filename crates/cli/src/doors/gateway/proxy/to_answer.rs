@@ -12,35 +12,35 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, reque
 use tollgate_engine::Admission;
 use tollgate_tower::{ErrorResponse, grpc};
 
-use super::super::access_log::Noted;
+use super::super::access_log::AccessLogEntry;
 use super::super::body::{RequestBody, ResponseBody, Source};
-use super::super::body_rate::Pace;
+use super::super::body_rate::BodyRate;
 use super::super::check_head::bad;
-use super::super::client_connection::Running;
-use super::super::deadlines::{Due, Fault, Switching};
-use super::super::error_response::Stopped;
-use super::super::rewrite_head::{self, Outgoing};
+use super::super::client_connection::RunningExchange;
+use super::super::deadlines::{BodyFault, DeadlineKind, UpgradeState};
+use super::super::error_response::Rejected;
+use super::super::rewrite_head::{self, ForwardedHead};
 use super::super::time_left;
 use super::super::tunnel::Tunnel;
-use super::super::upstream::{Answered, Departing, Effort, UpstreamError};
+use super::super::upstream::{RoutedRequest, SendStats, UpstreamError, UpstreamResponse};
 use super::super::websocket;
-use crate::active_policy::InForce;
+use crate::active_policy::ActivePolicy;
 use crate::telemetry::logs::X_REQUEST_ID;
 
 /// What remains of a forwarded request: everything needed to respond to it.
-pub(super) struct ToAnswer {
+pub(super) struct PendingResponse {
     /// Its name.
     pub(super) id: HeaderValue,
     /// What its line will say.
-    pub(super) noted: Option<Noted>,
-    pub(super) running: Running,
+    pub(super) noted: Option<AccessLogEntry>,
+    pub(super) running: RunningExchange,
     /// Whether it is a call of gRPC, and has to be answered as one.
     pub(super) grpc: bool,
     /// Whether it asks to switch to WebSocket.
     pub(super) websocket: bool,
 }
 
-impl ToAnswer {
+impl PendingResponse {
     /// How long the client still waits for its response, as far as is known.
     pub(super) fn time_left(&self, headers: &HeaderMap) -> Option<Duration> {
         let total = self.running.client().worker.settings.timeouts.total;
@@ -49,10 +49,10 @@ impl ToAnswer {
     }
 
     /// How fast the body has to come. A call of gRPC may be a stream of messages that are far apart.
-    pub(super) fn pace(&self) -> Option<Pace> {
+    pub(super) fn pace(&self) -> Option<BodyRate> {
         let settings = &self.running.client().worker.settings;
         let rate = settings.bounds.body_rate.filter(|_| !self.grpc)?;
-        Some(Pace::new(rate, settings.timeouts.body, self.running.watch().patience(Due::Pace)))
+        Some(BodyRate::new(rate, settings.timeouts.body, self.running.watch().patience(DeadlineKind::Pace)))
     }
 
     /// Writes a request anew, and chooses its way to the upstream.
@@ -62,12 +62,12 @@ impl ToAnswer {
         body: RequestBody,
         path: Option<&str>,
         behind: Option<IpAddr>,
-    ) -> Result<Departing, Stopped> {
+    ) -> Result<RoutedRequest, Rejected> {
         let client = self.running.client();
         let worker = &client.worker;
         let http2 = worker.upstream.wants_http2(self.grpc);
         let behind = behind.filter(|address| *address != client.peer);
-        let out = Outgoing { client, behind, id: &self.id, path, http2 };
+        let out = ForwardedHead { client, behind, id: &self.id, path, http2 };
         let settings = (&worker.settings.forwarding, &worker.settings.upstream);
         rewrite_head::request(&mut parts, &out, settings).map_err(bad)?;
         if !http2 && !body.is_empty() && http_body::Body::size_hint(&body).exact().is_none() {
@@ -76,7 +76,7 @@ impl ToAnswer {
         }
         if self.websocket {
             websocket::set_request_fields(&mut parts.headers);
-            return Ok(Departing::Switching(Box::new(Request::from_parts(parts, body))));
+            return Ok(RoutedRequest::Switching(Box::new(Request::from_parts(parts, body))));
         }
         Ok(worker.upstream.depart(Request::from_parts(parts, body), http2))
     }
@@ -84,9 +84,9 @@ impl ToAnswer {
     /// Waits for the response of a request that is on its way, and passes it back.
     pub(super) async fn pass(
         mut self,
-        live: Arc<InForce>,
+        live: Arc<ActivePolicy>,
         admission: Admission,
-        departing: Departing,
+        departing: RoutedRequest,
     ) -> Response<ResponseBody> {
         match answered(departing, &self.running).await {
             Err(stopped) => self.charged_and_stopped(stopped, &live, &admission),
@@ -95,7 +95,7 @@ impl ToAnswer {
                 let permits = admission.take_permits();
                 if permits.is_void() {
                     self.running.client().worker.metrics.permits_void.inc();
-                    return self.charged_and_stopped(Stopped::Void, &live, &admission);
+                    return self.charged_and_stopped(Rejected::Void, &live, &admission);
                 }
                 self.running.hold(permits);
                 if head.status == StatusCode::SWITCHING_PROTOCOLS {
@@ -109,8 +109,8 @@ impl ToAnswer {
     /// The gateway's own response to a request that was charged. It shows the limits like any other response.
     pub(super) fn charged_and_stopped(
         self,
-        stopped: Stopped,
-        live: &InForce,
+        stopped: Rejected,
+        live: &ActivePolicy,
         admission: &Admission,
     ) -> Response<ResponseBody> {
         let mut answer = self.running.client().worker.stopped(stopped);
@@ -125,7 +125,7 @@ impl ToAnswer {
     }
 
     /// An answer of the gateway's own to a request that was not charged, or whose answer says so already.
-    pub(super) fn stopped(self, stopped: Stopped) -> Response<ResponseBody> {
+    pub(super) fn stopped(self, stopped: Rejected) -> Response<ResponseBody> {
         let answer = self.running.client().worker.stopped(stopped);
         self.answered_here(answer)
     }
@@ -166,12 +166,12 @@ impl ToAnswer {
     /// The upstream has switched to WebSocket: the client is told, and its connection becomes a tunnel.
     fn switched(self, mut head: http::response::Parts, source: Source) -> Response<ResponseBody> {
         let Source::Http1(body) = source else {
-            return self.stopped(Stopped::Upstream(UpstreamError::Switched));
+            return self.stopped(Rejected::Upstream(UpstreamError::Switched));
         };
         let Some((wire, first)) = body.into_wire() else {
-            return self.stopped(Stopped::Upstream(UpstreamError::Switched));
+            return self.stopped(Rejected::Upstream(UpstreamError::Switched));
         };
-        if self.running.watch().is_switching(Switching::AskedAndNotSilent) {
+        if self.running.watch().is_switching(UpgradeState::AskedAndNotSilent) {
             return self.stopped(bad("a WebSocket client must not send data before the server's 101"));
         }
         let mut running = self.running;
@@ -186,33 +186,33 @@ impl ToAnswer {
 
 /// Sends a request on, and waits for the head of its response.
 async fn answered(
-    departing: Departing,
-    running: &Running,
-) -> Result<(http::response::Parts, Source), Stopped> {
+    departing: RoutedRequest,
+    running: &RunningExchange,
+) -> Result<(http::response::Parts, Source), Rejected> {
     let worker = &running.client().worker;
-    let mut effort = Effort::default();
+    let mut effort = SendStats::default();
     let answered = {
         let mut sending = pin!(worker.upstream.send(departing, running.watch(), &mut effort));
         poll_fn(|cx| match sending.as_mut().poll(cx) {
-            Poll::Ready(answered) => Poll::Ready(answered.map_err(Stopped::Upstream)),
-            Poll::Pending => running.watch().poll_late(cx).map(|due| Err(Stopped::Late(due))),
+            Poll::Ready(answered) => Poll::Ready(answered.map_err(Rejected::Upstream)),
+            Poll::Pending => running.watch().poll_late(cx).map(|due| Err(Rejected::Late(due))),
         })
         .await
     };
     // What a client does is not the upstream's failure, whatever its connection says of it.
     let answered = answered.map_err(|stopped| match running.watch().fault() {
         None => stopped,
-        Some(Fault::Broken) => Stopped::Upstream(UpstreamError::Client),
-        Some(Fault::TooLarge) => Stopped::TooLarge,
-        Some(Fault::Void) => Stopped::Void,
+        Some(BodyFault::Broken) => Rejected::Upstream(UpstreamError::Client),
+        Some(BodyFault::TooLarge) => Rejected::TooLarge,
+        Some(BodyFault::Void) => Rejected::Void,
     });
     worker.tried(effort, answered.as_ref().err(), running.id());
     let (mut head, source) = match answered? {
-        Answered::Http1(response) => {
+        UpstreamResponse::Http1(response) => {
             let (head, body) = response.into_parts();
             (head, Source::Http1(body))
         }
-        Answered::Http2(response, stream) => {
+        UpstreamResponse::Http2(response, stream) => {
             let (head, body) = response.into_parts();
             (head, Source::Http2 { body, _stream: stream })
         }
@@ -220,7 +220,7 @@ async fn answered(
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         // An upstream may switch only where it was asked to.
         websocket::check_response(&head.headers)
-            .map_err(|why| Stopped::Upstream(UpstreamError::Ambiguous(why)))?;
+            .map_err(|why| Rejected::Upstream(UpstreamError::Ambiguous(why)))?;
     }
     rewrite_head::response(&mut head.headers, head.version, &worker.via);
     head.version = Version::HTTP_11;

@@ -23,12 +23,12 @@ enum Kind {
     /// The settings name an address.
     Fixed(Arc<[SocketAddr]>),
     /// The settings name a host.
-    Named { lookup: Lookup, known: Mutex<Vec<Known>> },
+    Named { lookup: Lookup, known: Mutex<Vec<KnownAddress>> },
 }
 
 /// An address that a lookup has found.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownAddress {
     address: SocketAddr,
     /// How many lookups in a row have not found it.
     misses: u32,
@@ -36,7 +36,7 @@ struct Known {
 
 /// What a lookup changed.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Changed {
+pub struct AddressChanges {
     /// Addresses that are new.
     pub came: Vec<SocketAddr>,
     /// Addresses that are gone.
@@ -86,10 +86,12 @@ impl Addresses {
     /// Looks the name up, and says what has changed. If the lookup fails, nothing has.
     ///
     /// The first lookup changes nothing either: there was nothing to compare it with.
-    pub async fn refresh(&self) -> Changed {
-        let Kind::Named { lookup, known } = &self.0 else { return Changed::default() };
+    pub async fn refresh(&self) -> AddressChanges {
+        let Kind::Named { lookup, known } = &self.0 else { return AddressChanges::default() };
         let found = lookup.addresses().await;
-        let Some(found) = found.ok().filter(|found| !found.is_empty()) else { return Changed::default() };
+        let Some(found) = found.ok().filter(|found| !found.is_empty()) else {
+            return AddressChanges::default();
+        };
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         let first = known.is_empty();
         let came = note(&mut known, &found);
@@ -97,7 +99,7 @@ impl Addresses {
         missing.for_each(|known| known.misses = known.misses.saturating_add(1));
         let gone =
             known.extract_if(.., |known| known.misses >= MISSES_MAX).map(|known| known.address).collect();
-        Changed { came: if first { Vec::new() } else { came }, gone }
+        AddressChanges { came: if first { Vec::new() } else { came }, gone }
     }
 
     /// The addresses whose connections are still used; `None` if they cannot change.
@@ -109,13 +111,13 @@ impl Addresses {
 }
 
 /// Notes that a lookup found these addresses, and gives the new ones.
-fn note(known: &mut Vec<Known>, found: &[SocketAddr]) -> Vec<SocketAddr> {
+fn note(known: &mut Vec<KnownAddress>, found: &[SocketAddr]) -> Vec<SocketAddr> {
     let mut came = Vec::new();
     for address in found {
         match known.iter_mut().find(|known| known.address == *address) {
             Some(known) => known.misses = 0,
             None => {
-                known.push(Known { address: *address, misses: 0 });
+                known.push(KnownAddress { address: *address, misses: 0 });
                 came.push(*address);
             }
         }
@@ -147,8 +149,8 @@ pub(crate) mod tests {
         last.iter().map(|last| SocketAddr::from(([192, 0, 2, *last], 80))).collect()
     }
 
-    fn changed(came: &[u8], gone: &[u8]) -> Changed {
-        Changed { came: addresses(came), gone: addresses(gone) }
+    fn changed(came: &[u8], gone: &[u8]) -> AddressChanges {
+        AddressChanges { came: addresses(came), gone: addresses(gone) }
     }
 
     #[tokio::test]
@@ -177,7 +179,7 @@ pub(crate) mod tests {
         for wrong in [Err("no answer"), Ok(Vec::new())] {
             *name.lock().unwrap() = wrong;
             for _ in 0..2 * MISSES_MAX {
-                assert_eq!(all.refresh().await, Changed::default());
+                assert_eq!(all.refresh().await, AddressChanges::default());
             }
             assert!(all.now().await.is_err());
             assert_eq!(all.current(), Some(addresses(&[1])));

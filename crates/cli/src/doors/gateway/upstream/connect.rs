@@ -44,7 +44,7 @@ struct Dialer {
 
 /// A connection to the upstream, as bytes. It is counted as long as it is open.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct UpstreamIo {
     kind: Kind,
     peer: SocketAddr,
     metrics: Arc<WorkerMetrics>,
@@ -59,7 +59,7 @@ enum Kind {
 }
 
 #[cfg(test)]
-impl Wire {
+impl UpstreamIo {
     /// A connection without TLS that is counted nowhere else.
     pub(crate) fn plain(tcp: TcpStream) -> Self {
         let peer = tcp.peer_addr().expect("it is connected");
@@ -67,7 +67,7 @@ impl Wire {
     }
 }
 
-impl Wire {
+impl UpstreamIo {
     /// The address that it leads to.
     pub(crate) const fn peer(&self) -> SocketAddr {
         self.peer
@@ -101,17 +101,17 @@ impl Connector {
     }
 
     /// A new connection, and whether HTTP/2 was agreed on. How long it may take is the caller's business.
-    pub(crate) async fn connect(&self) -> Result<(Wire, bool), UpstreamError> {
+    pub(crate) async fn connect(&self) -> Result<(UpstreamIo, bool), UpstreamError> {
         self.connect_with(&self.dialer).await
     }
 
     /// As [`connect`](Self::connect), for HTTP/1.1 only.
-    pub(crate) async fn connect_http1(&self) -> Result<Wire, UpstreamError> {
+    pub(crate) async fn connect_http1(&self) -> Result<UpstreamIo, UpstreamError> {
         let (wire, _) = self.connect_with(&self.http1).await?;
         Ok(wire)
     }
 
-    async fn connect_with(&self, dialer: &Dialer) -> Result<(Wire, bool), UpstreamError> {
+    async fn connect_with(&self, dialer: &Dialer) -> Result<(UpstreamIo, bool), UpstreamError> {
         let addresses = self.addresses.now().await.map_err(UpstreamError::Connect)?;
         match *addresses {
             [address] => dialer.clone().dial(address).await,
@@ -125,7 +125,7 @@ impl Connector {
         &self,
         dialer: &Dialer,
         addresses: &[SocketAddr],
-    ) -> Result<(Wire, bool), UpstreamError> {
+    ) -> Result<(UpstreamIo, bool), UpstreamError> {
         let mut tries = JoinSet::new();
         let mut failed = UpstreamError::Connect(io::Error::other("the host name has no address"));
         for address in addresses {
@@ -146,9 +146,9 @@ impl Connector {
 
 /// Waits for the end of a try: a connection, or nothing and the reason.
 async fn first(
-    tries: &mut JoinSet<Result<(Wire, bool), UpstreamError>>,
+    tries: &mut JoinSet<Result<(UpstreamIo, bool), UpstreamError>>,
     failed: &mut UpstreamError,
-) -> Option<(Wire, bool)> {
+) -> Option<(UpstreamIo, bool)> {
     match tries.join_next().await? {
         Ok(Ok(connected)) => return Some(connected),
         // Of several reasons, the one of an upstream that was reached is told.
@@ -159,7 +159,7 @@ async fn first(
 }
 
 impl Dialer {
-    async fn dial(self, peer: SocketAddr) -> Result<(Wire, bool), UpstreamError> {
+    async fn dial(self, peer: SocketAddr) -> Result<(UpstreamIo, bool), UpstreamError> {
         let tcp = TcpStream::connect(peer).await.map_err(UpstreamError::Connect)?;
         // Small requests are not to wait for the acknowledgement of the ones before.
         tcp.set_nodelay(true).map_err(UpstreamError::Connect)?;
@@ -171,9 +171,9 @@ impl Dialer {
         Ok((self.opened(Kind::Tls(Box::new(tls)), peer), http2))
     }
 
-    fn opened(&self, kind: Kind, peer: SocketAddr) -> Wire {
+    fn opened(&self, kind: Kind, peer: SocketAddr) -> UpstreamIo {
         self.metrics.upstream_open.inc();
-        Wire { kind, peer, metrics: Arc::clone(&self.metrics) }
+        UpstreamIo { kind, peer, metrics: Arc::clone(&self.metrics) }
     }
 }
 
@@ -217,13 +217,13 @@ impl fmt::Debug for Connector {
     }
 }
 
-impl Drop for Wire {
+impl Drop for UpstreamIo {
     fn drop(&mut self) {
         self.metrics.upstream_open.dec();
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for UpstreamIo {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match &mut self.get_mut().kind {
             Kind::Plain(plain) => Pin::new(plain).poll_read(cx, buf),
@@ -232,7 +232,7 @@ impl AsyncRead for Wire {
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for UpstreamIo {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.get_mut().kind {
             Kind::Plain(plain) => Pin::new(plain).poll_write(cx, buf),

@@ -21,36 +21,36 @@ use http::Response;
 use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, ReadBuf};
 
-use self::receive::Receiving;
-pub(super) use self::request::Outbound;
-use self::send::Sending;
-use super::connect::Wire;
+use self::receive::ResponseReader;
+pub(super) use self::request::PreparedRequest;
+use self::send::RequestWriter;
+use super::connect::UpstreamIo;
 use super::{Upstream, UpstreamError};
 
 /// A connection.
 #[derive(Debug)]
-pub(crate) struct Link {
-    wire: Wire,
-    receiving: Receiving,
+pub(crate) struct Http1Connection {
+    wire: UpstreamIo,
+    receiving: ResponseReader,
     /// When it has been idle for too long.
     pub(super) idle_until: u64,
 }
 
 /// What is left of a response, and the connection that it comes over.
 #[derive(Debug)]
-pub(crate) struct LinkBody {
-    link: Option<Box<Link>>,
+pub(crate) struct Http1Body {
+    link: Option<Box<Http1Connection>>,
     /// What is left of the request, where the response came before its end.
-    sending: Option<Box<Sending>>,
+    sending: Option<Box<RequestWriter>>,
     upstream: Arc<Upstream>,
 }
 
 /// Why there is no response; and the request, if it may be sent once more.
-pub(super) type Failed = (UpstreamError, Option<Outbound>);
+pub(super) type SendFailure = (UpstreamError, Option<PreparedRequest>);
 
-impl Link {
-    pub(super) fn new(wire: Wire) -> Box<Self> {
-        Box::new(Self { wire, receiving: Receiving::default(), idle_until: 0 })
+impl Http1Connection {
+    pub(super) fn new(wire: UpstreamIo) -> Box<Self> {
+        Box::new(Self { wire, receiving: ResponseReader::default(), idle_until: 0 })
     }
 
     /// Sends a request and waits for the head of its response.
@@ -59,16 +59,16 @@ impl Link {
     /// method is idempotent, and no byte of a response came.
     pub(super) async fn exchange(
         mut self: Box<Self>,
-        request: Outbound,
+        request: PreparedRequest,
         upstream: &Arc<Upstream>,
-    ) -> Result<Response<LinkBody>, Failed> {
+    ) -> Result<Response<Http1Body>, SendFailure> {
         self.receiving.expect(&request);
-        let mut sending = Sending::new(request);
+        let mut sending = RequestWriter::new(request);
         let got = poll_fn(|cx| self.poll_response(&mut sending, cx)).await;
         match got {
             Ok(head) => {
                 let sending = (!sending.is_done()).then(|| Box::new(sending));
-                let body = LinkBody { link: Some(self), sending, upstream: Arc::clone(upstream) };
+                let body = Http1Body { link: Some(self), sending, upstream: Arc::clone(upstream) };
                 Ok(Response::from_parts(head, body))
             }
             Err(error) => {
@@ -80,7 +80,7 @@ impl Link {
 
     fn poll_response(
         &mut self,
-        sending: &mut Sending,
+        sending: &mut RequestWriter,
         cx: &mut Context<'_>,
     ) -> Poll<Result<http::response::Parts, UpstreamError>> {
         // An upstream may answer before it has read all, and close: what it said counts before what could not be sent.
@@ -110,17 +110,17 @@ impl Link {
     }
 }
 
-impl LinkBody {
+impl Http1Body {
     /// The connection itself, which has switched to another protocol, and what came behind the response that says so. `None` if
     /// not all of the request was sent before.
-    pub(crate) fn into_wire(mut self) -> Option<(Wire, bytes::BytesMut)> {
+    pub(crate) fn into_wire(mut self) -> Option<(UpstreamIo, bytes::BytesMut)> {
         let link = self.link.take().filter(|_| self.sending.is_none())?;
-        let Link { wire, receiving, .. } = *link;
+        let Http1Connection { wire, receiving, .. } = *link;
         Some((wire, receiving.into_rest()))
     }
 }
 
-impl Body for LinkBody {
+impl Body for Http1Body {
     type Data = Bytes;
     type Error = UpstreamError;
 
@@ -149,7 +149,7 @@ impl Body for LinkBody {
     }
 }
 
-impl Drop for LinkBody {
+impl Drop for Http1Body {
     /// A connection is used again if the request was sent to its end, the response was read to its end, and both sides
     /// would have it so. Any other is closed: what is left of the response would be taken for the next one's.
     fn drop(&mut self) {
@@ -165,7 +165,11 @@ impl Drop for LinkBody {
 ///
 /// # Errors
 /// When the connection is broken; [`io::ErrorKind::UnexpectedEof`] if it has ended.
-fn poll_more(wire: &mut Wire, into: &mut bytes::BytesMut, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+fn poll_more(
+    wire: &mut UpstreamIo,
+    into: &mut bytes::BytesMut,
+    cx: &mut Context<'_>,
+) -> Poll<io::Result<()>> {
     let mut read = std::pin::pin!(tokio::io::AsyncReadExt::read_buf(wire, into));
     match read.as_mut().poll(cx) {
         Poll::Pending => Poll::Pending,

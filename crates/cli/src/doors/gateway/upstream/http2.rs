@@ -15,8 +15,8 @@ use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioIo, TokioTimer};
 
 use self::tasks::Tasks;
-use super::connect::{Connector, Wire};
-use super::{Effort, UpstreamError};
+use super::connect::{Connector, UpstreamIo};
+use super::{SendStats, UpstreamError};
 use crate::doors::gateway::body::RequestBody;
 
 /// How often an upstream is asked whether it is still there, in seconds.
@@ -55,7 +55,7 @@ pub(crate) fn rewritten(
 
 /// The connections, the one that is used first in front.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct Http2Pool {
     all: Mutex<Vec<Connection>>,
     /// One connects, and the others wait for it.
     connecting: tokio::sync::Mutex<()>,
@@ -78,12 +78,12 @@ struct Connection {
 /// A stream of a connection, until it is dropped. hyper does not say how many there are: one too many waits, and everything
 /// behind it.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct StreamSlot {
     _counted: Arc<()>,
 }
 
 /// The way to send a request: it has a stream.
-pub(crate) type Way = (SendRequest<RequestBody>, Stream);
+pub(crate) type StreamSender = (SendRequest<RequestBody>, StreamSlot);
 
 impl Connection {
     fn streams(&self) -> usize {
@@ -94,12 +94,12 @@ impl Connection {
         self.streams() < self.streams_max.load(Ordering::Relaxed)
     }
 
-    fn way(&self) -> Way {
-        (self.sender.clone(), Stream { _counted: Arc::clone(&self.streams) })
+    fn way(&self) -> StreamSender {
+        (self.sender.clone(), StreamSlot { _counted: Arc::clone(&self.streams) })
     }
 }
 
-impl Shared {
+impl Http2Pool {
     /// Whether there is one.
     pub(crate) fn is_open(&self) -> bool {
         !self.open_ones(|all| all.is_empty())
@@ -113,7 +113,7 @@ impl Shared {
     }
 
     /// The way over the first connection that has room.
-    fn way(&self) -> Option<Way> {
+    fn way(&self) -> Option<StreamSender> {
         self.open_ones(|all| all.iter().find(|one| one.has_room()).map(Connection::way))
     }
 
@@ -121,8 +121,8 @@ impl Shared {
     pub(crate) async fn sender(
         &self,
         connector: &Connector,
-        effort: &mut Effort,
-    ) -> Result<Way, UpstreamError> {
+        effort: &mut SendStats,
+    ) -> Result<StreamSender, UpstreamError> {
         if let Some(way) = self.way() {
             return Ok(way);
         }
@@ -143,7 +143,7 @@ impl Shared {
     }
 
     /// Begins to speak HTTP/2. It has begun when the upstream has said how many streams it allows.
-    pub(crate) async fn open(&self, wire: Wire) -> Result<Way, UpstreamError> {
+    pub(crate) async fn open(&self, wire: UpstreamIo) -> Result<StreamSender, UpstreamError> {
         let (tasks, peer) = (Tasks::default(), wire.peer());
         let mut builder = Builder::new(tasks.clone());
         builder

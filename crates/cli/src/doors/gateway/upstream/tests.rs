@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use super::addresses::tests::named;
 use super::*;
-use crate::doors::gateway::deadlines::Watches;
+use crate::doors::gateway::deadlines::WorkerDeadlines;
 use crate::settings;
 
 /// An upstream that answers whatever it is asked, in either protocol, and says that it was this one.
@@ -35,16 +35,16 @@ async fn answering(http2: bool, name: &'static str) -> SocketAddr {
 }
 
 /// Which of them answers a request.
-async fn who(upstream: &Arc<Upstream>, watches: &Watches, http2: bool) -> String {
+async fn who(upstream: &Arc<Upstream>, watches: &WorkerDeadlines, http2: bool) -> String {
     let mut request = Request::new(RequestBody::empty());
     *request.uri_mut() = if http2 { "http://a/" } else { "/" }.parse().unwrap();
     *request.version_mut() = if http2 { http::Version::HTTP_2 } else { http::Version::HTTP_11 };
     request.headers_mut().extend((!http2).then(|| (http::header::HOST, "a".parse().unwrap())));
     let departing = upstream.depart(request, http2);
-    let sent = upstream.send(departing, &watches.watch(), &mut Effort::default()).await.unwrap();
+    let sent = upstream.send(departing, &watches.watch(), &mut SendStats::default()).await.unwrap();
     let headers = match &sent {
-        Answered::Http1(response) => response.headers(),
-        Answered::Http2(response, _) => response.headers(),
+        UpstreamResponse::Http1(response) => response.headers(),
+        UpstreamResponse::Http2(response, _) => response.headers(),
     };
     headers["x-name"].to_str().unwrap().to_owned()
 }
@@ -63,7 +63,7 @@ async fn connections_to_an_address_that_the_name_no_longer_has_are_given_up() {
             lookup: None,
         };
         let settings = Settings::new("t.yaml", upstream);
-        let (watches, (addresses, name)) = (Watches::new(&settings.timeouts), named(&[old]));
+        let (watches, (addresses, name)) = (WorkerDeadlines::new(&settings.timeouts), named(&[old]));
         let (ticks, shared) = (Arc::clone(&watches.ticks), Arc::clone(&addresses));
         let upstream = Arc::new(Upstream::new(&settings, shared, ticks, Arc::default()).unwrap());
         assert_eq!(who(&upstream, &watches, http2).await, "old");

@@ -12,7 +12,7 @@ const FIELDS_MAX: usize = 64;
 
 /// Where the reader stands.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) enum Chunks {
+pub(super) enum ChunkReader {
     /// Before a chunk's size.
     #[default]
     Size,
@@ -28,7 +28,7 @@ pub(super) enum Chunks {
 
 /// What was read.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum ChunkPiece {
     /// A part of the body.
     Data(Bytes),
     /// The trailers, and the end.
@@ -39,30 +39,30 @@ pub(super) enum Piece {
     More,
 }
 
-impl Chunks {
+impl ChunkReader {
     /// Reads the next piece out of the buffer.
     ///
     /// # Errors
     /// With what is wrong.
-    pub(super) fn next(&mut self, buffer: &mut BytesMut) -> Result<Piece, &'static str> {
+    pub(super) fn next(&mut self, buffer: &mut BytesMut) -> Result<ChunkPiece, &'static str> {
         loop {
             match *self {
                 Self::Size => match size(buffer)? {
-                    None => return Ok(Piece::More),
+                    None => return Ok(ChunkPiece::More),
                     Some(0) => *self = Self::Trailers,
                     Some(length) => *self = Self::Data(length),
                 },
                 Self::Data(left) => {
                     if buffer.is_empty() {
-                        return Ok(Piece::More);
+                        return Ok(ChunkPiece::More);
                     }
                     let length = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
                     let left = left.saturating_sub(u64::try_from(length).unwrap_or(u64::MAX));
                     *self = if left == 0 { Self::AfterData } else { Self::Data(left) };
-                    return Ok(Piece::Data(buffer.split_to(length).freeze()));
+                    return Ok(ChunkPiece::Data(buffer.split_to(length).freeze()));
                 }
                 Self::AfterData => match buffer.get(..2) {
-                    None => return Ok(Piece::More),
+                    None => return Ok(ChunkPiece::More),
                     Some(b"\r\n") => {
                         buffer.advance(2);
                         *self = Self::Size;
@@ -70,21 +70,21 @@ impl Chunks {
                     Some(_) => return Err("a chunk is longer than its size"),
                 },
                 Self::Trailers => return self.trailers(buffer),
-                Self::Done => return Ok(Piece::End),
+                Self::Done => return Ok(ChunkPiece::End),
             }
         }
     }
 
-    fn trailers(&mut self, buffer: &mut BytesMut) -> Result<Piece, &'static str> {
+    fn trailers(&mut self, buffer: &mut BytesMut) -> Result<ChunkPiece, &'static str> {
         if buffer.starts_with(b"\r\n") {
             buffer.advance(2);
             *self = Self::Done;
-            return Ok(Piece::End);
+            return Ok(ChunkPiece::End);
         }
         let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
         match httparse::parse_headers(buffer, &mut fields) {
             Ok(httparse::Status::Partial) if buffer.len() > TRAILERS_MAX => Err("its trailers are too long"),
-            Ok(httparse::Status::Partial) => Ok(Piece::More),
+            Ok(httparse::Status::Partial) => Ok(ChunkPiece::More),
             Err(_) => Err("its trailers are malformed"),
             Ok(httparse::Status::Complete((length, fields))) => {
                 let mut trailers = HeaderMap::with_capacity(fields.len());
@@ -96,7 +96,7 @@ impl Chunks {
                 }
                 buffer.advance(length);
                 *self = Self::Done;
-                Ok(Piece::Trailers(trailers))
+                Ok(ChunkPiece::Trailers(trailers))
             }
         }
     }
@@ -131,15 +131,15 @@ mod tests {
     /// Reads a text, given whole or byte by byte.
     fn read(text: &[u8], step: usize) -> Result<(Vec<u8>, usize, usize), &'static str> {
         let (mut chunks, mut buffer, mut body, mut trailers) =
-            (Chunks::default(), BytesMut::new(), Vec::new(), 0);
+            (ChunkReader::default(), BytesMut::new(), Vec::new(), 0);
         let mut rest = text;
         loop {
             match chunks.next(&mut buffer)? {
-                Piece::Data(data) => body.extend_from_slice(&data),
-                Piece::Trailers(fields) => trailers = fields.len(),
-                Piece::End => return Ok((body, trailers, buffer.len() + rest.len())),
-                Piece::More if rest.is_empty() => return Err("cut off"),
-                Piece::More => {
+                ChunkPiece::Data(data) => body.extend_from_slice(&data),
+                ChunkPiece::Trailers(fields) => trailers = fields.len(),
+                ChunkPiece::End => return Ok((body, trailers, buffer.len() + rest.len())),
+                ChunkPiece::More if rest.is_empty() => return Err("cut off"),
+                ChunkPiece::More => {
                     let (piece, after) = rest.split_at(step.min(rest.len()));
                     buffer.extend_from_slice(piece);
                     rest = after;

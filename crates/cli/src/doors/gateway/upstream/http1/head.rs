@@ -7,7 +7,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Version};
 
-use super::receive::Left;
+use super::receive::BodyLeft;
 use crate::doors::gateway::framing;
 use crate::doors::gateway::upstream::UpstreamError;
 
@@ -17,9 +17,9 @@ pub(super) const HEAD_MAX: usize = 64 << 10;
 const FIELDS_MAX: usize = 128;
 
 /// A response's head, and what follows from it.
-pub(super) struct Read {
+pub(super) struct ParsedHead {
     pub(super) parts: Parts,
-    pub(super) left: Left,
+    pub(super) left: BodyLeft,
     /// Whether the connection may be used again after it.
     pub(super) keeps: bool,
 }
@@ -28,7 +28,7 @@ pub(super) struct Read {
 ///
 /// # Errors
 /// When it is not HTTP, is too large, or could be read in two ways.
-pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>, UpstreamError> {
+pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<ParsedHead>, UpstreamError> {
     let mut fields = [const { MaybeUninit::uninit() }; FIELDS_MAX];
     let mut response = httparse::Response::new(&mut []);
     let parser = httparse::ParserConfig::default();
@@ -67,11 +67,11 @@ pub(super) fn read(buffer: &mut BytesMut, of_head: bool) -> Result<Option<Read>,
         parts.headers.append(name, value);
     }
     let left = match only_a_length(&parts, of_head) {
-        Some(length) => Left::Bytes(length),
+        Some(length) => BodyLeft::Bytes(length),
         None => left(&mut parts, of_head)?,
     };
-    let keeps = keeps(&parts.headers, version) && left != Left::UntilClose;
-    Ok(Some(Read { parts, left, keeps }))
+    let keeps = keeps(&parts.headers, version) && left != BodyLeft::UntilClose;
+    Ok(Some(ParsedHead { parts, left, keeps }))
 }
 
 /// The length of a response as most are: one field says it, in plain digits, and none says otherwise. What is not so plain is looked at
@@ -96,7 +96,7 @@ fn only_a_length(parts: &Parts, of_head: bool) -> Option<u64> {
 }
 
 /// Where the body ends (RFC 9112 6.3).
-fn left(parts: &mut Parts, of_head: bool) -> Result<Left, UpstreamError> {
+fn left(parts: &mut Parts, of_head: bool) -> Result<BodyLeft, UpstreamError> {
     framing::of_response(&mut parts.headers).map_err(UpstreamError::Ambiguous)?;
     let status = parts.status;
     if of_head
@@ -104,18 +104,18 @@ fn left(parts: &mut Parts, of_head: bool) -> Result<Left, UpstreamError> {
         || status == StatusCode::NO_CONTENT
         || status == StatusCode::NOT_MODIFIED
     {
-        return Ok(Left::Bytes(0));
+        return Ok(BodyLeft::Bytes(0));
     }
     if parts.headers.contains_key(TRANSFER_ENCODING) {
         if parts.version == Version::HTTP_10 {
             return Err(UpstreamError::Ambiguous("it is HTTP/1.0 and has a Transfer-Encoding"));
         }
-        return Ok(Left::Chunks(super::chunks::Chunks::default()));
+        return Ok(BodyLeft::Chunks(super::chunks::ChunkReader::default()));
     }
     // That it is one number was checked.
     let length =
         parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.trim().parse().ok());
-    Ok(length.map_or(Left::UntilClose, Left::Bytes))
+    Ok(length.map_or(BodyLeft::UntilClose, BodyLeft::Bytes))
 }
 
 fn keeps(headers: &HeaderMap, version: Version) -> bool {

@@ -8,12 +8,12 @@ use http::StatusCode;
 use http::response::Parts;
 use http_body::Frame;
 
-use super::chunks::{Chunks, Piece};
+use super::chunks::{ChunkPiece, ChunkReader};
 use super::head;
 use super::poll_more;
-use super::request::Outbound;
+use super::request::PreparedRequest;
 use crate::doors::gateway::upstream::UpstreamError;
-use crate::doors::gateway::upstream::connect::Wire;
+use crate::doors::gateway::upstream::connect::UpstreamIo;
 
 /// What is read at once, as a rule.
 const READ_USUAL: usize = 8 << 10;
@@ -24,20 +24,20 @@ const INTERIM_MAX: u8 = 64;
 
 /// What is left of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Left {
+pub(super) enum BodyLeft {
     /// So many bytes.
     Bytes(u64),
     /// Chunks.
-    Chunks(Chunks),
+    Chunks(ChunkReader),
     /// All that comes until the connection ends.
     UntilClose,
 }
 
 /// A response on its way, or none.
 #[derive(Debug)]
-pub(super) struct Receiving {
+pub(super) struct ResponseReader {
     buffer: BytesMut,
-    left: Left,
+    left: BodyLeft,
     /// Whether it answers `HEAD`.
     of_head: bool,
     /// Whether its request asked to switch to another protocol.
@@ -49,16 +49,16 @@ pub(super) struct Receiving {
     keeps: bool,
 }
 
-impl Default for Receiving {
+impl Default for ResponseReader {
     fn default() -> Self {
-        let (buffer, left) = (BytesMut::new(), Left::Bytes(0));
+        let (buffer, left) = (BytesMut::new(), BodyLeft::Bytes(0));
         Self { buffer, left, of_head: false, may_switch: false, interim: 0, untouched: true, keeps: false }
     }
 }
 
-impl Receiving {
+impl ResponseReader {
     /// A response is waited for.
-    pub(super) fn expect(&mut self, request: &Outbound) {
+    pub(super) fn expect(&mut self, request: &PreparedRequest) {
         let buffer = std::mem::take(&mut self.buffer);
         let (of_head, may_switch) = (request.is_head(), request.switches());
         *self = Self { buffer, of_head, may_switch, ..Self::default() };
@@ -83,14 +83,14 @@ impl Receiving {
 
     /// Whether the body is at its end.
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.left, Left::Bytes(0) | Left::Chunks(Chunks::Done))
+        matches!(self.left, BodyLeft::Bytes(0) | BodyLeft::Chunks(ChunkReader::Done))
     }
 
     /// How many bytes are left, if that is known.
     pub(super) const fn left(&self) -> Option<u64> {
         match self.left {
-            Left::Bytes(left) => Some(left),
-            Left::Chunks(_) | Left::UntilClose => None,
+            BodyLeft::Bytes(left) => Some(left),
+            BodyLeft::Chunks(_) | BodyLeft::UntilClose => None,
         }
     }
 
@@ -102,7 +102,7 @@ impl Receiving {
     /// Reads the head.
     pub(super) fn poll_head(
         &mut self,
-        wire: &mut Wire,
+        wire: &mut UpstreamIo,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Parts, UpstreamError>> {
         loop {
@@ -138,7 +138,7 @@ impl Receiving {
     /// Reads the next piece of the body.
     pub(super) fn poll_body(
         &mut self,
-        wire: &mut Wire,
+        wire: &mut UpstreamIo,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, UpstreamError>>> {
         loop {
@@ -147,10 +147,12 @@ impl Receiving {
                     self.keeps = false;
                     return Poll::Ready(Some(Err(UpstreamError::Ambiguous(why))));
                 }
-                Ok(Piece::Data(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
-                Ok(Piece::Trailers(trailers)) => return Poll::Ready(Some(Ok(Frame::trailers(trailers)))),
-                Ok(Piece::End) => return Poll::Ready(None),
-                Ok(Piece::More) => {}
+                Ok(ChunkPiece::Data(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
+                Ok(ChunkPiece::Trailers(trailers)) => {
+                    return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+                }
+                Ok(ChunkPiece::End) => return Poll::Ready(None),
+                Ok(ChunkPiece::More) => {}
             }
             self.buffer.reserve(self.room());
             match poll_more(wire, &mut self.buffer, cx) {
@@ -159,8 +161,8 @@ impl Receiving {
                 Poll::Ready(Err(error)) => {
                     self.keeps = false;
                     let ended = error.kind() == io::ErrorKind::UnexpectedEof;
-                    if ended && self.left == Left::UntilClose {
-                        self.left = Left::Bytes(0);
+                    if ended && self.left == BodyLeft::UntilClose {
+                        self.left = BodyLeft::Bytes(0);
                         return Poll::Ready(None);
                     }
                     return Poll::Ready(Some(Err(UpstreamError::io(&error))));
@@ -170,16 +172,16 @@ impl Receiving {
     }
 
     /// The next piece that is in the buffer.
-    fn piece(&mut self) -> Result<Piece, &'static str> {
+    fn piece(&mut self) -> Result<ChunkPiece, &'static str> {
         match &mut self.left {
-            Left::Bytes(0) => Ok(Piece::End),
-            Left::Chunks(chunks) => chunks.next(&mut self.buffer),
-            Left::Bytes(_) | Left::UntilClose if self.buffer.is_empty() => Ok(Piece::More),
-            Left::UntilClose => Ok(Piece::Data(self.buffer.split().freeze())),
-            Left::Bytes(left) => {
+            BodyLeft::Bytes(0) => Ok(ChunkPiece::End),
+            BodyLeft::Chunks(chunks) => chunks.next(&mut self.buffer),
+            BodyLeft::Bytes(_) | BodyLeft::UntilClose if self.buffer.is_empty() => Ok(ChunkPiece::More),
+            BodyLeft::UntilClose => Ok(ChunkPiece::Data(self.buffer.split().freeze())),
+            BodyLeft::Bytes(left) => {
                 let length = usize::try_from(*left).unwrap_or(usize::MAX).min(self.buffer.len());
                 *left = left.saturating_sub(u64::try_from(length).unwrap_or(u64::MAX));
-                Ok(Piece::Data(self.buffer.split_to(length).freeze()))
+                Ok(ChunkPiece::Data(self.buffer.split_to(length).freeze()))
             }
         }
     }
@@ -187,12 +189,12 @@ impl Receiving {
     /// How much room to make for the next read.
     fn room(&self) -> usize {
         match self.left {
-            Left::Bytes(left) => usize::try_from(left).unwrap_or(usize::MAX).clamp(READ_USUAL, READ_LONG),
-            Left::Chunks(Chunks::Data(left)) => {
+            BodyLeft::Bytes(left) => usize::try_from(left).unwrap_or(usize::MAX).clamp(READ_USUAL, READ_LONG),
+            BodyLeft::Chunks(ChunkReader::Data(left)) => {
                 usize::try_from(left).unwrap_or(usize::MAX).clamp(READ_USUAL, READ_LONG)
             }
-            Left::Chunks(_) => READ_USUAL,
-            Left::UntilClose => READ_LONG,
+            BodyLeft::Chunks(_) => READ_USUAL,
+            BodyLeft::UntilClose => READ_LONG,
         }
     }
 }

@@ -4,7 +4,7 @@ use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{Method, Request};
 use http_body::Body;
 
-use super::send::Taken;
+use super::send::UnsentBody;
 use crate::doors::gateway::body::RequestBody;
 use crate::doors::gateway::upstream::is_idempotent;
 
@@ -13,7 +13,7 @@ const HEAD_USUAL: usize = 1 << 10;
 
 /// How the end of a body is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Coding {
+pub(super) enum BodyFraming {
     /// There is none.
     None,
     /// After so many bytes.
@@ -24,25 +24,25 @@ pub(super) enum Coding {
 
 /// A request that is ready to be sent.
 #[derive(Debug)]
-pub(crate) struct Outbound {
+pub(crate) struct PreparedRequest {
     pub(super) head: Vec<u8>,
     pub(super) body: RequestBody,
-    pub(super) coding: Coding,
+    pub(super) coding: BodyFraming,
     /// What was taken of the body for a connection on which nothing could be sent.
-    pub(super) taken: Option<Box<Taken>>,
+    pub(super) taken: Option<Box<UnsentBody>>,
     method: Method,
     /// Whether it asks to switch to another protocol.
     switches: bool,
 }
 
-impl Outbound {
+impl PreparedRequest {
     /// Writes a request's head. Its fields were made ready for the upstream; where its body ends is said here, once.
     pub(crate) fn new(request: Request<RequestBody>) -> Self {
         let (parts, body) = request.into_parts();
         let coding = match body.size_hint().exact() {
-            _ if body.is_empty() => Coding::None,
-            Some(length) => Coding::Length(length),
-            None => Coding::Chunked,
+            _ if body.is_empty() => BodyFraming::None,
+            Some(length) => BodyFraming::Length(length),
+            None => BodyFraming::Chunked,
         };
         let mut head = Vec::with_capacity(HEAD_USUAL);
         head.extend_from_slice(parts.method.as_str().as_bytes());
@@ -56,13 +56,13 @@ impl Outbound {
             }
         }
         match coding {
-            Coding::Length(length) => line(&mut head, "content-length", length.to_string().as_bytes()),
-            Coding::Chunked => line(&mut head, "transfer-encoding", b"chunked"),
+            BodyFraming::Length(length) => line(&mut head, "content-length", length.to_string().as_bytes()),
+            BodyFraming::Chunked => line(&mut head, "transfer-encoding", b"chunked"),
             // Whose method asks for a body says that there is none (RFC 9110 8.6).
-            Coding::None if [Method::POST, Method::PUT, Method::PATCH].contains(&parts.method) => {
+            BodyFraming::None if [Method::POST, Method::PUT, Method::PATCH].contains(&parts.method) => {
                 line(&mut head, "content-length", b"0");
             }
-            Coding::None => {}
+            BodyFraming::None => {}
         }
         head.extend_from_slice(b"\r\n");
         Self { head, body, coding, taken: None, method: parts.method, switches: false }
@@ -85,7 +85,7 @@ impl Outbound {
 
     /// Whether it may be sent twice: its method is idempotent, and it has no body.
     pub(super) fn is_repeatable(&self) -> bool {
-        self.coding == Coding::None && is_idempotent(&self.method)
+        self.coding == BodyFraming::None && is_idempotent(&self.method)
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
         request.headers_mut().insert("host", HeaderValue::from_static("h"));
         request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("99"));
         request.headers_mut().insert(TRANSFER_ENCODING, HeaderValue::from_static("gzip"));
-        String::from_utf8(Outbound::new(request).head).expect("it is ASCII")
+        String::from_utf8(PreparedRequest::new(request).head).expect("it is ASCII")
     }
 
     #[test]

@@ -8,26 +8,26 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body::Body;
 use tokio::io::AsyncWrite;
 
-use super::request::{Coding, Outbound};
+use super::request::{BodyFraming, PreparedRequest};
 use crate::doors::gateway::upstream::UpstreamError;
-use crate::doors::gateway::upstream::connect::Wire;
+use crate::doors::gateway::upstream::connect::UpstreamIo;
 
 /// Pieces up to this size are copied behind what waits already, so that one write sends both.
 const COPIED_MAX: usize = 4 << 10;
 
 /// A request on its way.
 #[derive(Debug)]
-pub(super) struct Sending {
-    request: Outbound,
+pub(super) struct RequestWriter {
+    request: PreparedRequest,
     /// How much of the head was sent. Nothing else is before all of it is.
     sent: usize,
-    taken: Taken,
+    taken: UnsentBody,
     phase: Phase,
 }
 
 /// What was taken of the body and is not sent yet.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct UnsentBody {
     /// What is sent next: ends of chunks, and small pieces.
     small: BytesMut,
     /// What is sent after that: a large piece.
@@ -50,16 +50,16 @@ enum Phase {
     Failed,
 }
 
-impl Sending {
-    pub(super) fn new(request: Outbound) -> Self {
+impl RequestWriter {
+    pub(super) fn new(request: PreparedRequest) -> Self {
         let mut request = request;
         let (left, is_all) = match request.coding {
-            Coding::None => (0, true),
-            Coding::Length(length) => (length, false),
-            Coding::Chunked => (u64::MAX, false),
+            BodyFraming::None => (0, true),
+            BodyFraming::Length(length) => (length, false),
+            BodyFraming::Chunked => (u64::MAX, false),
         };
         let before = request.taken.take();
-        let none = Taken { small: BytesMut::new(), large: Bytes::new(), left, is_all };
+        let none = UnsentBody { small: BytesMut::new(), large: Bytes::new(), left, is_all };
         let taken = before.map_or(none, |before| *before);
         let phase = if taken.is_all { Phase::Rest } else { Phase::Body };
         Self { request, sent: 0, taken, phase }
@@ -72,7 +72,7 @@ impl Sending {
 
     /// The request, if it may be sent once more after this error: nothing of it was sent, or (if the response is `untouched`) it is
     /// repeatable. Not if it was the client that failed: what is left of its body would be taken for all of it.
-    pub(super) fn again(self, error: &UpstreamError, untouched: bool) -> Option<Outbound> {
+    pub(super) fn again(self, error: &UpstreamError, untouched: bool) -> Option<PreparedRequest> {
         if let UpstreamError::Client = error {
             return None;
         }
@@ -84,7 +84,11 @@ impl Sending {
     }
 
     /// Sends what can be sent now. Ready when all is.
-    pub(super) fn poll(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<Result<(), UpstreamError>> {
+    pub(super) fn poll(
+        &mut self,
+        wire: &mut UpstreamIo,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), UpstreamError>> {
         let polled = self.poll_inner(wire, cx);
         if let Poll::Ready(Err(_)) = &polled {
             self.phase = Phase::Failed;
@@ -92,7 +96,7 @@ impl Sending {
         polled
     }
 
-    fn poll_inner(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<Result<(), UpstreamError>> {
+    fn poll_inner(&mut self, wire: &mut UpstreamIo, cx: &mut Context<'_>) -> Poll<Result<(), UpstreamError>> {
         loop {
             match self.phase {
                 Phase::Done => return Poll::Ready(Ok(())),
@@ -153,17 +157,17 @@ impl Sending {
         let length = u64::try_from(data.len()).unwrap_or(u64::MAX);
         match self.request.coding {
             // More than was said: it would be taken for the next request.
-            Coding::None => return Err(UpstreamError::Client),
-            Coding::Length(_) => {
+            BodyFraming::None => return Err(UpstreamError::Client),
+            BodyFraming::Length(_) => {
                 self.taken.left = self.taken.left.checked_sub(length).ok_or(UpstreamError::Client)?
             }
-            Coding::Chunked => {
+            BodyFraming::Chunked => {
                 self.taken.small.put_slice(format!("{length:x}\r\n").as_bytes());
             }
         }
         if data.len() <= COPIED_MAX {
             self.taken.small.put_slice(&data);
-            if self.request.coding == Coding::Chunked {
+            if self.request.coding == BodyFraming::Chunked {
                 self.taken.small.put_slice(b"\r\n");
             }
         } else {
@@ -176,9 +180,9 @@ impl Sending {
     fn end(&mut self, trailers: Option<&http::HeaderMap>) -> Result<(), UpstreamError> {
         match self.request.coding {
             // Less than was said: the upstream would wait for the rest, or take the next request for it.
-            Coding::Length(_) if self.taken.left > 0 => return Err(UpstreamError::Client),
-            Coding::None | Coding::Length(_) => {}
-            Coding::Chunked => {
+            BodyFraming::Length(_) if self.taken.left > 0 => return Err(UpstreamError::Client),
+            BodyFraming::None | BodyFraming::Length(_) => {}
+            BodyFraming::Chunked => {
                 self.taken.small.put_slice(b"0\r\n");
                 for (name, value) in trailers.into_iter().flatten() {
                     self.taken.small.put_slice(name.as_str().as_bytes());
@@ -195,7 +199,7 @@ impl Sending {
     }
 
     /// Writes what waits.
-    fn write(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn write(&mut self, wire: &mut UpstreamIo, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             let head = self.request.head.get(self.sent..).unwrap_or_default();
             let slices = [
@@ -220,7 +224,7 @@ impl Sending {
             let of_large = written.saturating_sub(of_small);
             if of_large > 0 {
                 self.taken.large.advance(of_large.min(self.taken.large.len()));
-                if self.taken.large.is_empty() && self.request.coding == Coding::Chunked {
+                if self.taken.large.is_empty() && self.request.coding == BodyFraming::Chunked {
                     self.taken.small.put_slice(b"\r\n");
                 }
             }
@@ -237,22 +241,22 @@ mod tests {
     use tokio::io::AsyncReadExt;
     use tokio::net::{TcpListener, TcpStream};
 
-    use super::{COPIED_MAX, Sending, UpstreamError};
+    use super::{COPIED_MAX, RequestWriter, UpstreamError};
     use crate::doors::gateway::body::RequestBody;
-    use crate::doors::gateway::upstream::connect::Wire;
-    use crate::doors::gateway::upstream::http1::request::Outbound;
+    use crate::doors::gateway::upstream::connect::UpstreamIo;
+    use crate::doors::gateway::upstream::http1::request::PreparedRequest;
 
-    async fn connected() -> (Wire, TcpStream) {
+    async fn connected() -> (UpstreamIo, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
         let ours = TcpStream::connect(listener.local_addr().expect("it has one")).await.expect("it listens");
         let (theirs, _) = listener.accept().await.expect("we have connected");
-        (Wire::plain(ours), theirs)
+        (UpstreamIo::plain(ours), theirs)
     }
 
-    fn post(body: &Bytes) -> Outbound {
+    fn post(body: &Bytes) -> PreparedRequest {
         let mut request = Request::new(RequestBody::whole(body.clone()));
         *request.method_mut() = Method::POST;
-        Outbound::new(request)
+        PreparedRequest::new(request)
     }
 
     /// On a connection that has died, nothing is sent; and what was taken from the client for it is there for the next connection.
@@ -263,12 +267,12 @@ mod tests {
             let (mut dead, theirs) = connected().await;
             theirs.set_zero_linger().expect("it can be reset");
             drop(theirs);
-            let mut sending = Sending::new(post(&body));
+            let mut sending = RequestWriter::new(post(&body));
             let error = poll_fn(|cx| sending.poll(&mut dead, cx)).await.expect_err("it was reset");
             let again = sending.again(&error, true).expect("nothing was sent");
 
             let (mut alive, mut theirs) = connected().await;
-            let mut sending = Sending::new(again);
+            let mut sending = RequestWriter::new(again);
             poll_fn(|cx| sending.poll(&mut alive, cx)).await.expect("it is alive");
             assert!(sending.is_done());
             assert!(sending.again(&error, true).is_none(), "it was sent, and is not repeatable");
@@ -285,7 +289,7 @@ mod tests {
         let (mut wire, _theirs) = connected().await;
         let mut request = Request::new(RequestBody::too_large(Bytes::from_static(b"12345")));
         *request.method_mut() = Method::POST;
-        let mut sending = Sending::new(Outbound::new(request));
+        let mut sending = RequestWriter::new(PreparedRequest::new(request));
         let error = poll_fn(|cx| sending.poll(&mut wire, cx)).await.expect_err("it is too large");
         assert!(matches!(error, UpstreamError::Client));
         assert!(sending.again(&error, true).is_none());

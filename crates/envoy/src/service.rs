@@ -1,0 +1,132 @@
+//! The rate limit service: decodes nothing and counts nothing itself; it plans, lets the limiter decide, and writes the response.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_server::{
+    RateLimitService as Rls, RateLimitServiceServer,
+};
+use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
+use tollgate::Limiter;
+use tonic::service::Routes;
+use tonic::{Code, Request, Response, Status};
+
+use crate::bounds::{self, MESSAGE_BYTES_MAX};
+use crate::counters::Counters;
+use crate::in_force::InForce;
+use crate::limits::Limits;
+use crate::options::Options;
+use crate::plan::{Asked, Plan, Planner};
+use crate::receipts::Receipts;
+use crate::reflection;
+use crate::response::response;
+
+/// Envoy's rate limit service on a limiter. Clones are the same service.
+#[derive(Clone)]
+pub struct RateLimitService(Arc<Shared>);
+
+/// What all calls share.
+pub(crate) struct Shared {
+    pub(crate) limiter: Limiter,
+    pub(crate) options: Options,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) receipts: Receipts,
+    in_force: ArcSwap<InForce>,
+    health: tonic_health::server::HealthReporter,
+}
+
+impl RateLimitService {
+    /// Puts limits in force on a limiter.
+    #[must_use]
+    pub fn new(limiter: Limiter, limits: Limits, options: Options) -> Self {
+        let counters = Arc::new(Counters::default());
+        let in_force = InForce::new(limits, &limiter, &options, &counters);
+        let receipts = Receipts::new(options.receipts_per_key);
+        let in_force = ArcSwap::from_pointee(in_force);
+        let health = tonic_health::server::HealthReporter::new();
+        Self(Arc::new(Shared { limiter, options, counters, receipts, in_force, health }))
+    }
+
+    /// Replaces the limits. Keys of limits that stay keep their usage. Requests that have begun keep the old limits.
+    pub fn replace(&self, limits: Limits) {
+        let Shared { limiter, options, counters, .. } = &*self.0;
+        self.0.in_force.store(Arc::new(InForce::new(limits, limiter, options, counters)));
+    }
+
+    /// What has been counted.
+    #[must_use]
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.0.counters
+    }
+
+    /// The gRPC services: rate limits, health and reflection.
+    #[must_use]
+    pub fn routes(&self) -> Routes {
+        let rls = RateLimitServiceServer::new(self.clone()).max_decoding_message_size(MESSAGE_BYTES_MAX);
+        let health = tonic_health::pb::health_server::HealthServer::new(
+            tonic_health::server::HealthService::from_health_reporter(self.0.health.clone()),
+        );
+        reflection::add(Routes::new(rls).add_service(health))
+    }
+
+    /// Reports to health checks that requests are served, or no longer are.
+    pub async fn set_serving(&self, is_serving: bool) {
+        use tonic_health::ServingStatus::{NotServing, Serving};
+        let status = if is_serving { Serving } else { NotServing };
+        for name in ["", "envoy.service.ratelimit.v3.RateLimitService"] {
+            self.0.health.set_service_status(name, status).await;
+        }
+    }
+
+    async fn decide(&self, request: &RateLimitRequest) -> Result<RateLimitResponse, Status> {
+        bounds::check(&request.domain, &request.descriptors)?;
+        let shared = &*self.0;
+        let in_force = shared.in_force.load_full();
+        // At the level of the request, 0 means that nothing is said.
+        let hits = u64::from(request.hits_addend.max(1));
+        let asked = Asked { domain: &request.domain, descriptors: &request.descriptors, hits };
+        let Shared { limiter, options, counters, .. } = shared;
+        let planner = Planner { in_force: &in_force, limiter, options, counters };
+        let plan = planner.plan(asked)?;
+        let decided = shared.decide(&plan).await?;
+        count(&plan, &decided, &in_force);
+        Ok(response(request.descriptors.len(), &plan, &decided, (&options.headers, limiter.now())))
+    }
+}
+
+/// Counts what came of each limit.
+fn count(plan: &Plan, decided: &crate::decide::Decided, in_force: &InForce) {
+    for (planned, result) in plan.iter().zip(&decided.results) {
+        let (Some(counters), Some(answer)) = (planned.counters(in_force), result) else { continue };
+        match (answer.is_granted(), planned.is_shadow()) {
+            (true, _) => counters.granted.inc(),
+            (false, true) => counters.shadow_refused.inc(),
+            (false, false) => counters.refused.inc(),
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl Rls for RateLimitService {
+    async fn should_rate_limit(
+        &self,
+        request: Request<RateLimitRequest>,
+    ) -> Result<Response<RateLimitResponse>, Status> {
+        let decided = self.decide(request.get_ref()).await;
+        let counters = &self.0.counters;
+        match &decided {
+            Ok(response) if response.overall_code == 1 => counters.granted.inc(),
+            Ok(_) => counters.refused.inc(),
+            Err(status) if status.code() == Code::Unavailable => counters.unavailable.inc(),
+            Err(_) => counters.invalid.inc(),
+        }
+        decided.map(Response::new)
+    }
+}
+
+impl fmt::Debug for RateLimitService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RateLimitService({} limits)", self.0.in_force.load().limits.rules.len())
+    }
+}
