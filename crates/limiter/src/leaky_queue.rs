@@ -44,11 +44,13 @@ const SWEPT_EVERY: Micros = Micros::from_millis(100);
 /// ```
 #[derive(Clone)]
 pub struct LeakyQueue {
-    limiter: Limiter,
+    pub(crate) limiter: Limiter,
     family: Arc<QueueFamily>,
-    quota: Quota,
+    pub(crate) quota: Quota,
     max_wait: Option<Micros>,
-    slack: Micros,
+    pub(crate) slack: Micros,
+    #[cfg(feature = "redis")]
+    pub(crate) shared: Option<crate::shared_queue::SharedQueue>,
 }
 
 /// What all queues of one name share.
@@ -93,6 +95,8 @@ pub enum QueueError {
     TooLong(Duration),
     /// There is no room for the schedule of another key.
     NoRoom,
+    /// The store that keeps the schedule gave no answer, for this cause, and the failure rule lets nobody pass.
+    Unavailable(&'static str),
     /// The key is too long.
     Hit(HitError),
 }
@@ -127,6 +131,8 @@ impl Limiter {
             quota,
             max_wait: None,
             slack: Micros::ZERO,
+            #[cfg(feature = "redis")]
+            shared: None,
         };
         queue.with_strict(false)
     }
@@ -165,9 +171,14 @@ impl LeakyQueue {
         self.max_wait.map(Duration::from)
     }
 
-    /// How many of a key wait.
+    /// How many of a key wait in this process.
     #[must_use]
     pub fn waiting(&self, key: impl AsKey) -> u32 {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            let waiting = shared.waiting(key.key_bytes().as_ref());
+            return u32::try_from(waiting).unwrap_or(u32::MAX);
+        }
         let id = self.family.hash.of(key.key_bytes().as_ref());
         self.family.lock().queues.length(id)
     }
@@ -198,6 +209,12 @@ impl LeakyQueue {
     pub fn try_enter(&self, key: impl AsKey) -> Result<Departure, QueueError> {
         let bytes = key.key_bytes();
         let id = self.id(bytes.as_ref())?;
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            let limit = || self.name().to_owned();
+            let entered = shared.try_enter(self, bytes.as_ref());
+            return entered.unwrap_or_else(|| Err(QueueError::Hit(HitError::WouldBlock { limit: limit() })));
+        }
         // It may not wait, so it takes no place.
         let _ = self.join(id, Some(Micros::ZERO), self.limiter.0.clock.now())?;
         Ok(Departure { waited: Duration::ZERO, behind: 0 })
@@ -212,6 +229,16 @@ impl LeakyQueue {
     }
 
     async fn enter_by(&self, key: &[u8], most: Option<Micros>) -> Result<Departure, QueueError> {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            self.id(key)?;
+            return shared.enter(self, key, most).await;
+        }
+        self.enter_here(key, most).await
+    }
+
+    /// Waits in the queue of this process.
+    pub(crate) async fn enter_here(&self, key: &[u8], most: Option<Micros>) -> Result<Departure, QueueError> {
         let (id, since) = (self.id(key)?, self.limiter.0.clock.now());
         let Some(waiting) = self.join(id, most, since)? else {
             return Ok(Departure { waited: Duration::ZERO, behind: 0 });
@@ -318,6 +345,9 @@ impl fmt::Display for QueueError {
             }
             Self::TooLong(long) => write!(f, "the wait would be {}, which is too long", wait(long)),
             Self::NoRoom => f.write_str("there is no room for another key: give the limiter a larger budget"),
+            Self::Unavailable(why) => {
+                write!(f, "the store of the queue gave no answer ({why}), and its failure rule lets nobody pass")
+            }
             Self::Hit(error) => error.fmt(f),
         }
     }

@@ -32,6 +32,8 @@ mod remote;
 mod reservation;
 #[cfg(feature = "serde")]
 pub mod serde;
+#[cfg(feature = "redis")]
+mod shared_queue;
 mod snapshot;
 mod store;
 mod sync;

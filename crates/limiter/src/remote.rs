@@ -30,6 +30,7 @@ pub(crate) struct RemoteStore {
     naming: Naming,
     /// Of concurrency limits; made with the first.
     permits: OnceLock<Option<PermitPool>>,
+    pub(crate) queues: crate::shared_queue::SharedQueues,
     #[cfg(feature = "tracing")]
     pub(crate) events: crate::trace::StoreEvents,
 }
@@ -102,6 +103,7 @@ impl RemoteStore {
             store,
             naming,
             permits: OnceLock::new(),
+            queues: crate::shared_queue::SharedQueues::default(),
             #[cfg(feature = "tracing")]
             events: crate::trace::StoreEvents::default(),
         }
@@ -314,6 +316,10 @@ impl RemoteStore {
             }
         };
         adjusted.unwrap_or(Adjustment::UNSETTLED)
+    }
+
+    pub(crate) fn naming_in(&self, namespace: &str) -> Naming {
+        self.naming.in_namespace(namespace)
     }
 
     /// The permits that this process has in the store, and their names in a namespace. `None` if there is no randomness for its number.

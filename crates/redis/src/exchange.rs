@@ -5,7 +5,7 @@ use tollgate_algorithms::Micros;
 use tollgate_algorithms::permits::{Exchanged, Ledger, Record, Request, Result as Outcome};
 
 use crate::call::Argument;
-use crate::script::{Clock, Driver, Kinds, script};
+use crate::script::{Clock, Driver, KindSet, script};
 use crate::state::{number, numbered};
 use crate::{Call, KeyName, StateKind, StoreError, Value};
 
@@ -67,7 +67,7 @@ impl Exchange {
         }
         let names = self.asks.iter().map(|(name, _)| *name);
         Call {
-            script: script(Driver::Exchange, Kinds::default(), clock),
+            script: script(Driver::Exchange, KindSet::default(), clock),
             names: std::iter::once(self.marker).chain(names).collect(),
             arguments: SmallVec::from_iter([argument]),
             writes: Driver::Exchange.writes(1),

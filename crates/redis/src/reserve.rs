@@ -6,7 +6,7 @@ use tollgate_algorithms::{Micros, Quota};
 
 use crate::call::Argument;
 use crate::exchange::foreign;
-use crate::script::{Clock, Driver, Kinds, script};
+use crate::script::{Clock, Driver, KindSet, script};
 use crate::state::{number, numbered};
 use crate::{Call, KeyName, StateKind, StoreError, Value};
 
@@ -61,7 +61,7 @@ impl SlotAsk {
             numbered(&mut argument, part);
         }
         Call {
-            script: script(Driver::Reserve, Kinds::default(), clock),
+            script: script(Driver::Reserve, KindSet::default(), clock),
             names: SmallVec::from_iter([name]),
             arguments: SmallVec::from_iter([argument]),
             writes: Driver::Reserve.writes(u64::from(verb == 0)),

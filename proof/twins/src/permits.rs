@@ -5,7 +5,7 @@ use tollgate_algorithms::permits::{LEVEL_MAX, Ledger, Request};
 use tollgate_algorithms::slots::{Slot, Slots};
 use tollgate_algorithms::{Micros, Quota};
 use tollgate_redis::{
-    Exchange, ExchangeReply, KeyName, Naming, SlotAsk, SlotReply, StateKind, Value, ledger_value, slots_value,
+    Exchange, ExchangeReply, KeyName, Naming, SlotAsk, SlotReply, StateKind, ledger_value, slots_value,
 };
 use tollgate_testing::random::Random;
 
@@ -330,10 +330,7 @@ fn quota(random: &mut Random) -> Quota {
 }
 
 fn same_value(name: KeyName, kept: Answered, expected: Option<Vec<u8>>) -> Result<(), String> {
-    let kept = match kept? {
-        Value::BulkString(bytes) => Some(bytes),
-        _ => None,
-    };
+    let kept: Option<Vec<u8>> = kept?.as_bytes().map(Into::into);
     if kept == expected {
         return Ok(());
     }

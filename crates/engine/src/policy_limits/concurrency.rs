@@ -78,7 +78,7 @@ impl PolicyLimits {
             return Ok(AcquiredPermits::default());
         }
         let entered = self.try_enter_queues((enforcer, hits), (now, asked))?;
-        if entered.is_refused {
+        if entered.is_refused || entered.unavailable.is_some() {
             return Ok(entered);
         }
         let mut acquired = acquire(enforcer, &self.wanted(hits), (now, asked))?;

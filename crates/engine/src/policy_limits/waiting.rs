@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tollgate::{Hit, Kind, LeakyQueue, PlaceInLine, QueueError, Source, Verdict, WaitError};
-use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
+use tollgate::{Departure, Hit, Kind, LeakyQueue, PlaceInLine, QueueError, Source, Verdict, WaitError};
+use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Quota, Retry};
+use tollgate_policy::model::{self, PolicyLimit};
 use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Charge, Hits, Variant};
 
@@ -45,11 +46,21 @@ impl PolicyLimits {
     pub(super) fn queue(&self, variant: &Variant) -> Option<LeakyQueue> {
         let Numbers::Queue { quota, max_wait } = variant.numbers else { return None };
         let limit = self.policy.limits().get(variant.limit.index())?;
-        let queue = self.limiter.leaky_queue(&limit.name, quota);
+        let queue = self.queue_of(limit, quota);
         Some(match max_wait {
             Some(most) => queue.with_max_wait(Duration::from(most)),
             None => queue,
         })
+    }
+
+    /// Its schedule is in the store, unless the limit is in shadow mode or of this process by its scope.
+    fn queue_of(&self, limit: &PolicyLimit, quota: Quota) -> LeakyQueue {
+        #[cfg(feature = "redis")]
+        if limit.scope != model::Scope::Local {
+            let fails = super::store_fails(limit);
+            return self.limiter.shared_leaky_queue_in(&self.namespace, &limit.name, quota, fails);
+        }
+        self.limiter.leaky_queue(&limit.name, quota)
     }
 
     /// A request that may wait until `time_left` is over.
@@ -79,6 +90,9 @@ impl PolicyLimits {
     ) -> Result<WaitResult, CheckError> {
         asked.clear();
         let queued = self.enter_queues(waiter, asked).await?;
+        if let Some(why) = queued.unavailable {
+            return Ok(WaitResult::Unknown(why));
+        }
         if queued.is_refused {
             return Ok(WaitResult::Refused(queued.statuses.into_iter().collect()));
         }
@@ -197,12 +211,15 @@ impl PolicyLimits {
             let key = waiter.hits.key(charge);
             let result = match (charge.mode, waiter.until) {
                 // Nobody waits in a queue that is only looked at.
-                (Mode::Shadow, _) => queue.try_enter(key),
+                (Mode::Shadow, _) => looked_at(queue, key),
                 (Mode::Enforced, None) => queue.enter(key).await,
                 (Mode::Enforced, Some(until)) => {
                     queue.enter_within(key, until.saturating_sub(self.limiter.clock_now()).into()).await
                 }
             };
+            if let Err(QueueError::Unavailable(why)) = result {
+                entered.unavailable = Some(why);
+            }
             let behind = result.as_ref().map_or(0, |departure| departure.behind);
             let left = waiter.until.map(|until| until.saturating_sub(waiter.since));
             let decision = decision(queue, result.map(|_| behind), (left, waiter.now))?;
@@ -226,7 +243,14 @@ impl PolicyLimits {
                 continue;
             };
             let key = hits.key(charge);
-            let result = queue.try_enter(key).map(|departure| departure.behind);
+            let entered_one = match charge.mode {
+                Mode::Shadow => looked_at(queue, key),
+                Mode::Enforced => queue.try_enter(key),
+            };
+            let result = entered_one.map(|departure| departure.behind);
+            if let Err(QueueError::Unavailable(why)) = result {
+                entered.unavailable = Some(why);
+            }
             let decision = decision(queue, result, (Some(Micros::ZERO), now))?;
             entered.note_queue(enforcer, (place, charge, key), decision, asked);
             if entered.is_refused {
@@ -259,6 +283,13 @@ impl AcquiredPermits {
         asked.push((place, decision.is_granted()));
         self.is_refused = !decision.is_granted() && mode == Mode::Enforced;
     }
+}
+
+/// A queue that is only looked at is in this process.
+fn looked_at(queue: &LeakyQueue, key: &[u8]) -> Result<Departure, QueueError> {
+    #[cfg(feature = "redis")]
+    let queue = &queue.local();
+    queue.try_enter(key)
 }
 
 /// What a queue says, in the numbers of a limit: how many more may wait, and when the last of them has left.

@@ -9,6 +9,7 @@ mod failing;
 mod lines;
 mod mixed;
 mod permits;
+mod queues;
 mod remembered;
 mod rights;
 mod rollout;
