@@ -12,9 +12,10 @@ mod catalogue;
 use catalogue::MUTANTS;
 
 /// The files of the store that are copied, without `.rs`: all but its snapshot, and what the system has a part in.
-const FILES: [&str; 24] = [
+const FILES: [&str; 25] = [
     "insert",
     "key_request",
+    "lanes",
     "batch",
     "budget",
     "large_states",

@@ -1,5 +1,7 @@
 //! Runs every example and compares what it prints with the file beside it.
 
+mod clients;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +30,10 @@ pub(crate) fn run(deadline: &Deadline) -> Result<u64, String> {
             }
         }
     }
-    if count == 0 { Err("no example was found".into()) } else { Ok(count) }
+    if count == 0 {
+        return Err("no example was found".into());
+    }
+    Ok(clients::run(deadline)?.saturating_add(count))
 }
 
 fn compare(built: &Path, source: &Path, deadline: &Deadline) -> Result<(), String> {

@@ -12,6 +12,7 @@ use crate::run::{captured, command, root};
 const TARGETS: &[(&str, &[(&str, &str)])] = &[
     ("path", &[]),
     ("request", &[]),
+    ("resp", &[]),
     ("consumers", &[("examples/policies", "csv"), ("crates/cli/tests/documents", "csv")]),
     (
         "document",

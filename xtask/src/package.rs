@@ -7,10 +7,11 @@ use crate::deadline::Deadline;
 use crate::run::{command, root};
 
 /// The packages that ship, and their folders. Everything else is a test, a measurement or a task.
-pub(crate) const SHIPPED: [(&str, &str); 10] = [
+pub(crate) const SHIPPED: [(&str, &str); 11] = [
     ("tollgate-algorithms", "crates/algorithms"),
     ("tollgate-http", "crates/http"),
     ("tollgate-redis", "crates/redis"),
+    ("tollgate-resp", "crates/resp"),
     ("tollgate", "crates/limiter"),
     ("tollgate-policy", "crates/policy"),
     ("tollgate-engine", "crates/engine"),

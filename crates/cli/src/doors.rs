@@ -9,6 +9,6 @@ pub mod gateway;
 pub(crate) mod grpc;
 pub(crate) mod http_api;
 pub(crate) mod listener;
-pub(crate) mod resp;
+pub mod resp;
 pub(crate) mod stream;
 pub mod tls;

@@ -32,12 +32,18 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "A client that moves to a lower tier waits very long for what it used in the higher one.",
     ),
     ("long-wait", "It takes very long until a limit that is used up lets something through again."),
+    ("long-queue", "A queue has more places than requests that leave in the time that one may wait."),
+    (
+        "low-concurrency",
+        "Everyone together may have fewer requests in progress than a single client is promised.",
+    ),
     ("lower-tier", "A tier gets less than those who have none."),
     ("mixed-traffic", "Operations that are unlike each other share a budget."),
     ("no-limit", "An operation has no limit."),
     ("no-owner", "A limit has no owner, and others have one."),
     ("no-paths", "A document has no operations."),
     ("not-yet-enforced", "This version reads a part of a limit and does not enforce it yet."),
+    ("one-line", "Requests take turns by what they are counted by, so that there are no turns."),
     (
         "raw-token",
         "A limit remembers for long what belongs to a token that nothing verifies, and that a client can renew.",

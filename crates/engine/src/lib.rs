@@ -63,7 +63,7 @@ pub use permits::Permits;
 #[cfg(feature = "redis")]
 pub use permits::Validities;
 #[cfg(feature = "policy")]
-pub use policy_limits::PolicyLimits;
+pub use policy_limits::{CountedBy, LimitByName, NoSuchLimit, PolicyLimits};
 pub use rule::{KeyExtractor, Rule};
 pub use rules::{NAME_CHARS_MAX, RuleKey, RuleKeyError, Rules, RulesError};
 pub use scratch::Scratch;

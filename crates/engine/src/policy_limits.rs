@@ -1,10 +1,13 @@
 //! The limits of a policy document, in force on a limiter: from a request's facts to hits, and from a verdict to an outcome.
 
+mod by_name;
 mod concurrency;
 mod descriptor;
 mod matching;
 mod settling;
 mod waiting;
+
+pub use by_name::{CountedBy, LimitByName, NoSuchLimit};
 
 use std::fmt;
 use std::sync::Arc;

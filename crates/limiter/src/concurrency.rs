@@ -25,6 +25,7 @@ use crate::store::memory::in_flight::{
     COUNT_MAX, InFlight, Overflow, PermitCounts, PermitLocation, PermitMode,
 };
 use crate::store::memory::in_line::{PermitCounters, PermitQueue};
+use crate::store::memory::lanes::NO_MEMBER;
 use crate::sync::{AtomicU64, Ordering};
 use hold_time::HoldTime;
 
@@ -285,6 +286,11 @@ impl Inner {
             return Err(AcquireError::KeyTooLong { limit: self.family.name.to_string(), bytes: key.len() });
         }
         Ok(self.table().map_or(0, |table| table.id(self.family.hash.of(key))))
+    }
+
+    /// The number of a member of some key. None is that of no member.
+    fn member(&self, member: &[u8]) -> u64 {
+        self.family.hash.of(member).max(NO_MEMBER + 1)
     }
 
     fn take(&self, key: &[u8], wish: PermitMode, limit: &ConcurrencyLimit) -> Result<Permit, AcquireError> {

@@ -1,9 +1,14 @@
 //! The leaky bucket as a queue: requests of a key wait in line and leave one interval apart. `tollgate-algorithms` computes the
 //! schedule.
 
+mod error;
+
+pub use error::QueueError;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -15,7 +20,9 @@ use crate::error::HitError;
 use crate::hash::KeyHash;
 use crate::key::AsKey;
 use crate::limiter::{KEY_BYTES_MAX, Limiter};
-use crate::store::memory::queue::{Place, Queues};
+use crate::store::memory::lanes::NO_MEMBER;
+use crate::store::memory::queue::{Place, Queues, Ticket};
+use crate::timers::Sleep;
 
 /// A late timer makes a gap on the wire shorter by this at most.
 const SLACK_MAX: Micros = Micros::MILLISECOND;
@@ -47,7 +54,7 @@ pub struct LeakyQueue {
     pub(crate) limiter: Limiter,
     family: Arc<QueueFamily>,
     pub(crate) quota: Quota,
-    max_wait: Option<Micros>,
+    pub(crate) max_wait: Option<Micros>,
     pub(crate) slack: Micros,
     #[cfg(feature = "redis")]
     pub(crate) shared: Option<crate::shared_queue::SharedQueue>,
@@ -85,27 +92,22 @@ pub struct Departure {
     pub behind: u32,
 }
 
-/// Why somebody was not let into a queue.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum QueueError {
-    /// As many wait as may wait. The first place is free after this time at the earliest.
-    Full(Duration),
-    /// It would have to wait this long, and may not.
-    TooLong(Duration),
-    /// There is no room for the schedule of another key.
-    NoRoom,
-    /// The store that keeps the schedule gave no answer, for this cause, and the failure rule lets nobody pass.
-    Unavailable(&'static str),
-    /// The key is too long.
-    Hit(HitError),
-}
-
 /// A place in a queue, until it is dropped.
 struct QueuePlace<'a> {
     family: &'a QueueFamily,
     id: u64,
     place: Option<Place>,
+    /// Whether it leaves because it was its turn.
+    is_served: bool,
+}
+
+/// Who wants to leave, and when it is too late for that.
+#[derive(Clone, Copy)]
+struct Request {
+    id: u64,
+    member: u64,
+    most: Option<Micros>,
+    since: Micros,
 }
 
 impl Limiter {
@@ -189,7 +191,11 @@ impl LeakyQueue {
     /// # Errors
     /// At once, if it could not leave in time or has no place: see [`QueueError`].
     pub async fn enter(&self, key: impl AsKey) -> Result<Departure, QueueError> {
-        self.enter_by(key.key_bytes().as_ref(), self.max_wait).await
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            return shared.enter(self, key.key_bytes().as_ref(), None).await;
+        }
+        self.enter_by(self.request(key.key_bytes().as_ref(), None, None)?).await
     }
 
     /// Like [`enter`](Self::enter), but waits this long at most, and never longer than the queue's own bound.
@@ -197,9 +203,48 @@ impl LeakyQueue {
     /// # Errors
     /// Like [`enter`](Self::enter).
     pub async fn enter_within(&self, key: impl AsKey, most: Duration) -> Result<Departure, QueueError> {
-        let most = Micros::from_duration(most);
-        let most = self.max_wait.map_or(most, |other| other.min(most));
-        self.enter_by(key.key_bytes().as_ref(), Some(most)).await
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            return shared.enter(self, key.key_bytes().as_ref(), Some(most)).await;
+        }
+        self.enter_by(self.request(key.key_bytes().as_ref(), None, Some(most))?).await
+    }
+
+    /// Like [`enter`](Self::enter), for a member of the key, such as a client of an organisation. Members take turns: one request of each
+    /// leaves, round about, on the schedule of the key. So a member with many requests does not keep the others waiting.
+    ///
+    /// It does not take all places either: a member may have no more requests in the queue than there are free places. One noisy member
+    /// has at most half of them, and two a third each.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tollgate::{Limiter, Micros, Quota};
+    /// let mails = Limiter::new()?.leaky_queue("mails", Quota::new(20, 200, Micros::SECOND)?);
+    /// mails.enter_for("example.org", "ada", None).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Like [`enter_within`](Self::enter_within). Those who come later can push a member with several requests back. Then it fails as soon as
+    /// it is known to be too late, and uses no turn.
+    pub async fn enter_for(
+        &self,
+        key: impl AsKey,
+        member: impl AsKey,
+        most: Option<Duration>,
+    ) -> Result<Departure, QueueError> {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            return shared.enter(self, key.key_bytes().as_ref(), most).await;
+        }
+        let (key, member) = (key.key_bytes(), member.key_bytes());
+        self.enter_by(self.request(key.as_ref(), Some(member.as_ref()), most)?).await
+    }
+
+    /// Waits in the queue of this process, also if the schedule is in a store.
+    #[cfg(feature = "redis")]
+    pub(crate) async fn enter_here(&self, key: &[u8], most: Option<Duration>) -> Result<Departure, QueueError> {
+        self.enter_by(self.request(key, None, most)?).await
     }
 
     /// Leaves if nobody waits and the last departure is long enough ago.
@@ -207,20 +252,30 @@ impl LeakyQueue {
     /// # Errors
     /// [`QueueError::TooLong`] if it would have to wait, and as [`enter`](Self::enter).
     pub fn try_enter(&self, key: impl AsKey) -> Result<Departure, QueueError> {
-        let bytes = key.key_bytes();
-        let id = self.id(bytes.as_ref())?;
         #[cfg(feature = "redis")]
         if let Some(shared) = &self.shared {
-            let limit = || self.name().to_owned();
-            let entered = shared.try_enter(self, bytes.as_ref());
-            return entered.unwrap_or_else(|| Err(QueueError::Hit(HitError::WouldBlock { limit: limit() })));
+            let limit = self.name().to_owned();
+            let entered = shared.try_enter(self, key.key_bytes().as_ref());
+            return entered.unwrap_or(Err(QueueError::Hit(HitError::WouldBlock { limit })));
         }
         // It may not wait, so it takes no place.
-        let _ = self.join(id, Some(Micros::ZERO), self.limiter.0.clock.now())?;
+        let request = self.request(key.key_bytes().as_ref(), None, Some(Duration::ZERO))?;
+        let _ = self.join(request)?;
         Ok(Departure { waited: Duration::ZERO, behind: 0 })
     }
 
-    fn id(&self, key: &[u8]) -> Result<u64, QueueError> {
+    fn request(
+        &self,
+        key: &[u8],
+        member: Option<&[u8]>,
+        most: Option<Duration>,
+    ) -> Result<Request, QueueError> {
+        let most = [most.map(Micros::from_duration), self.max_wait].into_iter().flatten().min();
+        let member = member.map_or(NO_MEMBER, |member| self.family.hash.of(member).max(NO_MEMBER + 1));
+        Ok(Request { id: self.id(key)?, member, most, since: self.limiter.0.clock.now() })
+    }
+
+    pub(crate) fn id(&self, key: &[u8]) -> Result<u64, QueueError> {
         if key.len() > KEY_BYTES_MAX {
             let (limit, bytes) = (self.name().to_owned(), key.len());
             return Err(QueueError::Hit(HitError::KeyTooLong { limit, bytes }));
@@ -228,54 +283,57 @@ impl LeakyQueue {
         Ok(self.family.hash.of(key))
     }
 
-    async fn enter_by(&self, key: &[u8], most: Option<Micros>) -> Result<Departure, QueueError> {
-        #[cfg(feature = "redis")]
-        if let Some(shared) = &self.shared {
-            self.id(key)?;
-            return shared.enter(self, key, most).await;
-        }
-        self.enter_here(key, most).await
-    }
-
-    /// Waits in the queue of this process.
-    pub(crate) async fn enter_here(&self, key: &[u8], most: Option<Micros>) -> Result<Departure, QueueError> {
-        let (id, since) = (self.id(key)?, self.limiter.0.clock.now());
-        let Some(waiting) = self.join(id, most, since)? else {
+    async fn enter_by(&self, request: Request) -> Result<Departure, QueueError> {
+        let Request { id, member, most, since } = request;
+        let Some(mut waiting) = self.join(request)? else {
             return Ok(Departure { waited: Duration::ZERO, behind: 0 });
         };
-        // The wait only gets shorter, so nobody needs a deadline: only the first in line has a timer.
-        poll_fn(|cx| waiting.poll_turn(cx)).await;
+        // Without members the wait only gets shorter, so nobody needs a deadline: only the first in line has a timer.
+        let until = most.map(|most| since.saturating_add(most)).filter(|_| member != NO_MEMBER);
+        let mut deadline = until.map(|until| self.limiter.0.timers.sleep_until(until));
+        let in_time = poll_fn(|cx| waiting.poll_turn(deadline.as_mut(), cx)).await;
+        drop(deadline);
         loop {
             let now = self.limiter.0.clock.now();
             let next = {
                 let mut lines = self.family.lock();
                 let schedule = lines.schedules.entry(id).or_default();
-                if schedule.wait(&self.quota, now, 0) == Micros::ZERO {
+                let wait = schedule.wait(&self.quota, now, 0);
+                let next = now.saturating_add(wait);
+                if !in_time || until.is_some_and(|until| next > until) {
+                    return Err(QueueError::TooLong(next.saturating_sub(since).into()));
+                }
+                if wait == Micros::ZERO {
                     schedule.depart(&self.quota, now, self.slack);
+                    waiting.is_served = true;
                     let behind = lines.queues.length(id).saturating_sub(1);
                     return Ok(Departure { waited: now.saturating_sub(since).into(), behind });
                 }
-                now.saturating_add(schedule.wait(&self.quota, now, 0))
+                next
             };
             self.limiter.0.timers.sleep_until(next).await;
         }
     }
 
     /// Leaves at once (`None`), or takes a place behind the others.
-    fn join(&self, id: u64, most: Option<Micros>, now: Micros) -> Result<Option<QueuePlace<'_>>, QueueError> {
+    fn join(&self, request: Request) -> Result<Option<QueuePlace<'_>>, QueueError> {
+        let Request { id, member, most, since: now } = request;
         let mut lines = self.family.lock();
-        let ahead = lines.queues.length(id);
+        let (ahead, all) = (lines.queues.ahead(id, member), lines.queues.length(id));
         let schedule = lines.schedules.get(&id).copied().unwrap_or_default();
         let wait = schedule.wait(&self.quota, now, ahead.into());
-        if wait > Micros::ZERO || ahead > 0 {
-            if u64::from(ahead) >= self.quota.burst() {
+        if wait > Micros::ZERO || all > 0 {
+            // A member has as many places as are free after it took them.
+            let own = if member == NO_MEMBER { 0 } else { lines.queues.length_of(id, member) };
+            if u64::from(all).saturating_add(own.into()) >= self.quota.burst() {
                 return Err(QueueError::Full(schedule.wait(&self.quota, now, 0).into()));
             }
             if most.is_some_and(|most| wait > most) {
                 return Err(QueueError::TooLong(wait.into()));
             }
-            let place = lines.queues.push((id, 1), ahead == 0, Waker::noop().clone());
-            return Ok(Some(QueuePlace { family: &self.family, id, place }));
+            let ticket = Ticket { key: id, member, weight: 1 };
+            let place = lines.queues.push(ticket, all == 0, Waker::noop().clone());
+            return Ok(Some(QueuePlace { family: &self.family, id, place, is_served: false }));
         }
         if !lines.has_room(id, now, self.family.keys_max) {
             return Err(QueueError::NoRoom);
@@ -308,22 +366,24 @@ impl QueueLines {
 }
 
 impl QueuePlace<'_> {
-    fn poll_turn(&self, cx: &Context<'_>) -> Poll<()> {
+    /// `true` when it has the turn, `false` when the deadline has come before.
+    fn poll_turn(&self, deadline: Option<&mut Sleep>, cx: &mut Context<'_>) -> Poll<bool> {
         // As many waiters as can be counted do not fit into memory; one more would wait for nobody.
-        let Some(place) = self.place else { return Poll::Ready(()) };
+        let Some(place) = self.place else { return Poll::Ready(true) };
         let mut lines = self.family.lock();
         if lines.queues.get(place) == Some(&true) {
-            return Poll::Ready(());
+            return Poll::Ready(true);
         }
         lines.queues.set_waker(place, cx.waker());
-        Poll::Pending
+        drop(lines);
+        deadline.map_or(Poll::Pending, |deadline| Pin::new(deadline).poll(cx).map(|()| false))
     }
 }
 
 impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
-        let next = self.family.lock().queues.leave_turn(place, self.id);
+        let next = self.family.lock().queues.leave_turn(place, self.id, self.is_served);
         if let Some(waker) = next {
             waker.wake();
         }
@@ -335,22 +395,3 @@ impl fmt::Debug for LeakyQueue {
         write!(f, "LeakyQueue({:?}, {})", self.name(), self.quota)
     }
 }
-
-impl fmt::Display for QueueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let wait = |wait: &Duration| Micros::from_duration(*wait);
-        match self {
-            Self::Full(next) => {
-                write!(f, "the queue is full: a place is free after {} at the earliest", wait(next))
-            }
-            Self::TooLong(long) => write!(f, "the wait would be {}, which is too long", wait(long)),
-            Self::NoRoom => f.write_str("there is no room for another key: give the limiter a larger budget"),
-            Self::Unavailable(why) => {
-                write!(f, "the store of the queue gave no answer ({why}), and its failure rule lets nobody pass")
-            }
-            Self::Hit(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for QueueError {}

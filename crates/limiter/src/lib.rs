@@ -26,6 +26,7 @@ mod key;
 mod leaky_queue;
 mod limit;
 mod limiter;
+mod pacer;
 mod receipt;
 #[cfg(feature = "redis")]
 mod remote;
@@ -55,6 +56,7 @@ pub use key::{AsKey, Key, KeyBytes};
 pub use leaky_queue::{Departure, LeakyQueue, QueueError};
 pub use limit::{FailureRule, Hit, NamedLimit};
 pub use limiter::{HITS_MAX, KEY_BYTES_MAX, KeyStatus, Limiter, Stats};
+pub use pacer::{ORIGINS_MAX, Pacer, Pass};
 pub use receipt::Receipt;
 pub use reservation::{
     ClosedReservation, ParseIdError, Reservation, ReservationError, ReservationId, ReservationOutcome,

@@ -8,6 +8,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use tollgate_algorithms::slots::{Reserved, Slot};
 use tollgate_algorithms::{Limit, Micros, Quota};
@@ -143,9 +144,12 @@ impl SharedQueue {
         &self,
         queue: &LeakyQueue,
         key: &[u8],
-        most: Option<Micros>,
+        most: Option<Duration>,
     ) -> Result<Departure, QueueError> {
+        queue.id(key)?;
         let family = &self.family;
+        let given = most;
+        let most = [most.map(Micros::from_duration), queue.max_wait].into_iter().flatten().min();
         let (quota, slack, since) = (*queue.quota(), queue.slack, family.clock.now());
         let terms = Terms { name: family.naming.name(&family.name, key), quota, slack, most, since };
         let failed = match family.enter(terms, queue).await {
@@ -160,14 +164,14 @@ impl SharedQueue {
                 let Limit::LeakyBucket(part) = share(&Limit::LeakyBucket(quota), part, of) else {
                     return Err(QueueError::Unavailable(failed));
                 };
-                queue.local_part(part).enter_here(key, most).await
+                queue.local_part(part).enter_here(key, given).await
             }
         }
     }
 
     /// As [`enter`](Self::enter), without waiting, on a thread that may be blocked. `None` if it may not.
     pub(crate) fn try_enter(&self, queue: &LeakyQueue, key: &[u8]) -> Option<Result<Departure, QueueError>> {
-        self.family.store.block_on(self.enter(queue, key, Some(Micros::ZERO)))
+        self.family.store.block_on(self.enter(queue, key, Some(Duration::ZERO)))
     }
 
     /// How many of a key wait in this process.
@@ -182,7 +186,7 @@ impl Family {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn waited(&self, since: Micros) -> std::time::Duration {
+    fn waited(&self, since: Micros) -> Duration {
         self.clock.now().saturating_sub(since).into()
     }
 

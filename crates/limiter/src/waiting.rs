@@ -13,7 +13,8 @@ use crate::error::HitError;
 use crate::key::AsKey;
 use crate::limit::{Hit, NamedLimit};
 use crate::limiter::{Inner, Limiter};
-use crate::store::memory::queue::{Place, Queues};
+use crate::store::memory::lanes::NO_MEMBER;
+use crate::store::memory::queue::{Place, Queues, Ticket};
 use crate::timers::Sleep;
 use crate::verdict::{Kind, Verdict};
 
@@ -40,6 +41,8 @@ pub struct PlaceInLine<'a> {
     key: u64,
     /// `None` if there are as many waiters as can be counted: then it waits for nobody.
     place: Option<Place>,
+    /// Whether it leaves because it got what it waited for.
+    is_served: bool,
 }
 
 impl NamedLimit {
@@ -102,7 +105,10 @@ impl Limiter {
             let verdict = self.charge(hits).await?;
             let (hit, wait) = match waits_for(hits, &verdict) {
                 Some(refused) => refused,
-                None if verdict.is_granted() => return Ok(verdict),
+                None if verdict.is_granted() => {
+                    line.into_iter().for_each(PlaceInLine::leave_served);
+                    return Ok(verdict);
+                }
                 None => return Err(WaitError::Refused(Box::new(verdict))),
             };
             if deadline.is_some_and(|deadline| self.0.clock.now().saturating_add(wait) > deadline) {
@@ -140,8 +146,31 @@ impl Limiter {
         hit: &Hit<'_>,
         deadline: Option<Micros>,
     ) -> Result<PlaceInLine<'_>, WaitError> {
+        self.join_lane((hit, NO_MEMBER), deadline).await
+    }
+
+    /// Like [`join_line`](Self::join_line), for a member of the key: members take turns, one hit for each, round about. So a member with
+    /// many hits in line does not keep the others waiting.
+    ///
+    /// # Errors
+    /// As [`join_line`](Self::join_line).
+    pub async fn join_line_for(
+        &self,
+        hit: &Hit<'_>,
+        member: &[u8],
+        deadline: Option<Micros>,
+    ) -> Result<PlaceInLine<'_>, WaitError> {
+        let member = hit.limit.hash.of(member).max(NO_MEMBER + 1);
+        self.join_lane((hit, member), deadline).await
+    }
+
+    async fn join_lane(
+        &self,
+        (hit, member): (&Hit<'_>, u64),
+        deadline: Option<Micros>,
+    ) -> Result<PlaceInLine<'_>, WaitError> {
         let key = self.0.id_of(hit)?;
-        let ahead = self.0.turns.lock().weight(key);
+        let ahead = self.0.turns.lock().weight_ahead(key, member);
         if let Some(deadline) = deadline.filter(|_| ahead > 0) {
             let wait = self.wait_behind(hit, ahead).await?;
             if self.0.clock.now().saturating_add(wait) > deadline {
@@ -151,8 +180,9 @@ impl Limiter {
         let mut queues = self.0.turns.lock();
         let is_first = queues.first(key).is_none();
         // Whoever weighs nothing is still there.
-        let place = queues.push((key, hit.get_cost().max(1)), is_first, Waker::noop().clone());
-        Ok(PlaceInLine { limiter: &self.0, key, place })
+        let ticket = Ticket { key, member, weight: hit.get_cost().max(1) };
+        let place = queues.push(ticket, is_first, Waker::noop().clone());
+        Ok(PlaceInLine { limiter: &self.0, key, place, is_served: false })
     }
 
     /// What the limiter's clock reads, which its deadlines go by.
@@ -207,6 +237,12 @@ impl Turns {
 }
 
 impl PlaceInLine<'_> {
+    /// Leaves the line with what it waited for: it is the turn of the next member. Whoever is dropped without leaves its turn to the
+    /// next of its own member.
+    pub fn leave_served(mut self) {
+        self.is_served = true;
+    }
+
     fn is_for(&self, hit: &Hit<'_>) -> bool {
         self.limiter.id_of(hit) == Ok(self.key)
     }
@@ -248,7 +284,7 @@ impl PlaceInLine<'_> {
 impl Drop for PlaceInLine<'_> {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
-        let next = self.limiter.turns.lock().leave_turn(place, self.key);
+        let next = self.limiter.turns.lock().leave_turn(place, self.key, self.is_served);
         if let Some(waker) = next {
             waker.wake();
         }

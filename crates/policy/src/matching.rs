@@ -6,5 +6,6 @@ pub(crate) mod cost;
 pub(crate) mod hits;
 pub(crate) mod identity;
 pub(crate) mod key_builder;
+mod limit_charge;
 pub(crate) mod operation;
 pub(crate) mod request;

@@ -2,6 +2,7 @@
 
 mod condition;
 mod cost;
+mod identity;
 mod limit_use;
 
 use std::fmt;
@@ -14,91 +15,8 @@ use crate::numbers::{Algorithm, Numbers, RawNumbers};
 
 pub use condition::Condition;
 pub use cost::{BodyKind, Cost, CostFrom};
+pub use identity::{ConsumerKey, Identity, MissingKeyRule, RepeatedKeyRule, shown_chain};
 pub use limit_use::{Level, LimitUse};
-
-/// One way to tell who is asking.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Identity {
-    /// `api_key`: where the document's security schemes say that it is, else `X-API-Key`.
-    ApiKey,
-    /// `ip`: the client's address, over trusted proxies only, by prefix.
-    Address,
-    /// `header:NAME`
-    Header(HeaderName),
-    /// `cookie:NAME`
-    Cookie(String),
-    /// `query:NAME`
-    Query(String),
-    /// `body:POINTER`: what a JSON pointer points at in the body, or a form field.
-    Body(String),
-    /// `jwt:CLAIM`, of a token that was verified.
-    Jwt(String),
-    /// `jwt_unverified:CLAIM`: anybody can write any claim.
-    JwtUnverified(String),
-    /// `consumer`: by the consumers file, whichever of its keys is used.
-    Consumer,
-    /// `organisation`: of the consumer, by the consumers file.
-    Organisation,
-    /// `everyone`: one budget for all.
-    Everyone,
-}
-
-/// As it is written: `header:X-User`.
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ApiKey => f.write_str("api_key"),
-            Self::Address => f.write_str("ip"),
-            Self::Header(name) => write!(f, "header:{name}"),
-            Self::Cookie(name) => write!(f, "cookie:{name}"),
-            Self::Query(name) => write!(f, "query:{name}"),
-            Self::Body(pointer) => write!(f, "body:{pointer}"),
-            Self::Jwt(claim) => write!(f, "jwt:{claim}"),
-            Self::JwtUnverified(claim) => write!(f, "jwt_unverified:{claim}"),
-            Self::Consumer => f.write_str("consumer"),
-            Self::Organisation => f.write_str("organisation"),
-            Self::Everyone => f.write_str("everyone"),
-        }
-    }
-}
-
-/// Whose budget is charged: the first of a chain that can be told. Each link is one or several identities together.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ConsumerKey {
-    /// The chain: the first link whose parts are all there is the key.
-    pub chain: Vec<Vec<Identity>>,
-    /// What happens when no link is there.
-    pub missing: MissingKeyRule,
-    /// What happens when a part is there twice.
-    pub repeated: RepeatedKeyRule,
-}
-
-impl Default for ConsumerKey {
-    fn default() -> Self {
-        let chain = vec![vec![Identity::ApiKey], vec![Identity::Address]];
-        Self { chain, missing: MissingKeyRule::Address, repeated: RepeatedKeyRule::Reject }
-    }
-}
-
-/// What happens when nobody can be told. Never "not limited".
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MissingKeyRule {
-    /// `address`: the client's address instead.
-    Address,
-    /// `reject`: the request is refused as wrong, and nothing is charged.
-    Reject,
-    /// `anonymous`: one budget for all who cannot be told.
-    Anonymous,
-}
-
-/// What happens when an identity is sent twice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RepeatedKeyRule {
-    /// `reject`: the request is refused as wrong, because the upstream may read the other one.
-    Reject,
-    /// `address`: as if none were sent: the address instead.
-    Address,
-}
 
 /// What happens when the store cannot answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -246,6 +164,11 @@ pub struct PolicyLimit {
     pub busy_status: BusyStatus,
     /// How long a request waits for its turn before it is refused; `None` if it is refused at once.
     pub wait: Option<Micros>,
+    /// Whose requests wait in a line of their own, as a chain like that of a key. The lines of one key take turns. Empty if all requests of
+    /// a key wait in one line.
+    pub fair_by: Vec<Vec<Identity>>,
+    /// Whether no gap of a queue may ever be shorter than its interval.
+    pub strict: bool,
     /// For the client, in the problem body.
     pub description: Option<String>,
     /// Whether clients are shown its numbers.
@@ -259,6 +182,11 @@ pub struct PolicyLimit {
 }
 
 impl PolicyLimit {
+    /// Every identity that is looked for in a request: for the key, and for whose line it waits in.
+    pub fn identities(&self) -> impl Iterator<Item = &Identity> {
+        self.key.chain.iter().chain(&self.fair_by).flatten()
+    }
+
     /// The numbers for a tier.
     #[must_use]
     pub fn for_tier(&self, tier: Option<&str>) -> &Numbers {

@@ -5,6 +5,7 @@ pub(crate) mod context;
 pub(crate) mod cors;
 pub(crate) mod cost;
 pub(crate) mod identity;
+mod in_turn;
 pub(crate) mod limit;
 pub(crate) mod limit_use;
 pub(crate) mod native;

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
+use tollgate::Pass;
 use tollgate::adaptive::AdaptivePermit;
 use tollgate_engine::{Admission, Permits};
 
@@ -35,6 +36,8 @@ pub(crate) enum RequestHold {
     Permits(Permits),
     /// A permit of an adaptive limit.
     Adaptive(AdaptivePermit),
+    /// The pass of a paced request.
+    Pass(Pass),
 }
 
 impl RequestHold {

@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("memory", MEMORY, &[]),
     ("policy", &["http", "matchit", "tollgate-http", "tollgate-policy"], &[]),
     ("redis-bench", &["rustix", "tokio", "tollgate-algorithms", "tollgate-redis", "tollgate-testing"], &[]),
-    ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-http", "tollgate-policy"], &[]),
+    ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-http", "tollgate-policy", "tollgate-resp"], &[]),
     ("tollgate-explore", &["foldhash", "loom", "smallvec", "tollgate-algorithms"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
     (
@@ -35,6 +35,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("tollgate", LIMITER, LIMITER_TESTS),
     ("tollgate-policy", POLICY, &["jsonschema", "tollgate-testing"]),
+    ("tollgate-resp", &[], &["bytes", "resp-rs", "tollgate-testing"]),
     ("tollgate-redis", REDIS, &["rcgen", "redis", "tollgate-testing"]),
     (
         "tollgate-cli",
@@ -178,6 +179,7 @@ const SERVER: &[&str] = &[
     "tollgate-http",
     "tollgate-policy",
     "tollgate-redis",
+    "tollgate-resp",
     "tollgate-tower",
     "tracing",
     "tracing-subscriber",

@@ -34,7 +34,7 @@ pub(super) fn headers_read(policy: &Policy) -> Vec<HeaderName> {
         }
     }
     for limit in policy.limits() {
-        for identity in limit.key.chain.iter().flatten() {
+        for identity in limit.identities() {
             if let Identity::Header(name) = identity {
                 names.push(name.clone());
             }

@@ -112,7 +112,7 @@ impl Endpoints {
                 drop(tokio::spawn(accept(entrance, context, handler)));
             }
             "resp" => {
-                let handler = Arc::new(resp::Endpoint::new(&context)?);
+                let handler = Arc::new(resp::Endpoint::of_process(&context));
                 drop(tokio::spawn(accept(entrance, context, handler)));
             }
             _ => {

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use tollgate_algorithms::Mode;
 use tollgate_http::text::shown;
 use tollgate_policy::Policy;
-use tollgate_policy::model::{ConsumerKey, Identity, MissingKeyRule, PolicyLimit, Unmatched};
+use tollgate_policy::model::{ConsumerKey, Identity, MissingKeyRule, PolicyLimit, Unmatched, shown_chain};
+use tollgate_policy::quantity::spoken;
 
 use super::Running;
 use crate::settings::Value;
@@ -104,7 +105,12 @@ fn said(limit: &PolicyLimit) -> String {
         1 => " (1 tier has its own numbers)".into(),
         count => format!(" ({count} tiers have their own numbers)"),
     };
-    format!("{}, by {}{tiers}{shadow}", limit.numbers, by(&limit.key))
+    let wait = limit.wait.map_or_else(String::new, |wait| format!(", waits {} at most", spoken(wait)));
+    let turns = match limit.fair_by.as_slice() {
+        [] => String::new(),
+        chain => format!(", in turns by {}", shown_chain(chain)),
+    };
+    format!("{}, by {}{wait}{turns}{tiers}{shadow}", limit.numbers, by(&limit.key))
 }
 
 fn by(key: &ConsumerKey) -> String {

@@ -5,10 +5,11 @@ pub mod endpoint;
 pub mod latency;
 pub mod limits;
 pub mod page;
+mod resp;
 mod store;
 pub mod worker;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tollgate::Limiter;
 use tollgate_engine::PolicyLimits;
@@ -20,6 +21,7 @@ pub use latency::Latency;
 use limits::Limits;
 pub use limits::{LIMIT_SERIES_MAX, LimitMeters};
 use page::{Kind, MetricsText};
+pub use resp::RespMetrics;
 pub use worker::{TunnelEnds, WorkerMetrics};
 
 /// All metrics.
@@ -31,6 +33,8 @@ pub struct Metrics {
     workers: Mutex<Vec<Arc<WorkerMetrics>>>,
     limits: Mutex<Limits>,
     endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
+    /// What the endpoint for Redis clients counts besides, if there is one.
+    resp: OnceLock<Arc<RespMetrics>>,
     /// The limiter whose store is reported.
     limiter: Mutex<Option<Limiter>>,
     /// Reloads by result.
@@ -90,6 +94,12 @@ impl Metrics {
         metrics
     }
 
+    /// What the endpoint for Redis clients counts besides. It is on the page from now on.
+    #[must_use]
+    pub fn resp(&self) -> Arc<RespMetrics> {
+        Arc::clone(self.resp.get_or_init(Arc::default))
+    }
+
     /// Records that a policy is in force.
     pub(crate) fn put_in_force(&self, generation: u64) {
         self.reloads.generation.set(generation);
@@ -113,6 +123,9 @@ impl Metrics {
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
         endpoint::write(&endpoints, &mut page);
+        if let Some(resp) = self.resp.get() {
+            resp.write(&mut page);
+        }
         self.write_reloads(&mut page);
         self.write_store(&mut page);
         let (dropped, left_out) = (self.lines.dropped.get(), self.lines.left_out.get());

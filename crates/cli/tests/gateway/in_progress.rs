@@ -33,6 +33,12 @@ paths:
   /patient:
     get:
       x-rate-limit: { name: patient, algorithm: concurrency, limit: 1, wait: 20s, scope: local, consumer_key: ip }
+  /upload:
+    post:
+      x-rate-limit: { name: upload, algorithm: concurrency, limit: 1, wait: 20s, scope: local, consumer_key: ip }
+  /fair:
+    get:
+      x-rate-limit: { name: fair, algorithm: leaky_bucket_queue, capacity: 8, refill_rate: 5, scope: local, consumer_key: everyone, fair_by: 'header:x-user' }
   /queue:
     get:
       x-rate-limit: { name: queue, algorithm: leaky_bucket_queue, capacity: 3, refill_rate: 20, scope: local, consumer_key: ip }
@@ -71,7 +77,7 @@ impl Upstream {
         Self { address, accepted }
     }
 
-    fn next(&self) -> TcpStream {
+    pub(crate) fn next(&self) -> TcpStream {
         self.accepted.recv_timeout(PATIENCE).expect("a request reaches the upstream")
     }
 }

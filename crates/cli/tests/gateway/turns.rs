@@ -1,9 +1,21 @@
 //! Requests that wait for their turn, over real sockets: for permits, in queues, and for rates.
 
-use std::io::Write;
+use std::convert::Infallible;
+use std::io::{Read, Write};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::Method;
+use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+use tollgate_testing::patience::until;
+
 use crate::in_progress::{Held, POLICY, Upstream, probe, read_head, write};
+use crate::peers::{client_http2, request};
 use crate::support::{Rig, field, read_to_end, reset, status};
 
 /// Sends requests on connections of their own, one after the other, and says when each was answered, in milliseconds, with what.
@@ -82,4 +94,99 @@ fn requests_wait_for_a_rate_and_hold_no_permit_meanwhile() {
     let answers = answered(&rig, "/rate", 6);
     assert!(answers.iter().all(|(_, status)| *status == 200), "{answers:?}");
     assert!(answers[5].0 >= 245, "five intervals of 50 ms: {answers:?}");
+}
+
+/// A client that says that it waits for a second only is told at once that this is too short.
+#[test]
+fn a_request_waits_no_longer_than_its_client() {
+    let upstream = Upstream::new();
+    let rig = Rig::new(POLICY, upstream.address, |_| ());
+    assert_eq!(status(&probe(&rig, "/fair")), 200);
+    let refused = rig.get("/fair?probe", "Request-Timeout: 0.1\r\n");
+    assert_eq!(status(&refused), 429, "{refused}");
+    assert_eq!(status(&rig.get("/fair?probe", "Request-Timeout: 10\r\n")), 200);
+}
+
+/// Of a queue with 8 places, the noisy client gets half. The other one is the next but one to leave.
+#[test]
+fn a_noisy_client_starves_nobody() {
+    let upstream = Upstream::new();
+    let rig = Rig::new(POLICY, upstream.address, |_| ());
+    let (sender, answers) = mpsc::channel();
+    let send = |user: &'static str| {
+        let (mut client, sender) = (rig.connect(), sender.clone());
+        let head =
+            format!("GET /fair?probe HTTP/1.1\r\nHost: a\r\nX-User: {user}\r\nConnection: close\r\n\r\n");
+        write(&mut client, &head);
+        std::thread::spawn(move || sender.send((user, status(&read_to_end(&mut client)))));
+    };
+    (0..8).for_each(|_| send("noisy"));
+    // One has left, and of the others three were refused.
+    let first: Vec<_> = answers.iter().take(4).collect();
+    assert_eq!(first.iter().filter(|answer| **answer == ("noisy", 429)).count(), 3, "{first:?}");
+    send("light");
+    let then: Vec<_> = answers.iter().take(5).collect();
+    let place = then.iter().position(|answer| *answer == ("light", 200));
+    assert!(place.is_some_and(|place| place <= 2), "{then:?}");
+    assert_eq!(then.iter().filter(|answer| **answer == ("noisy", 200)).count(), 4, "{then:?}");
+}
+
+/// A body that counts what was taken of it.
+struct Counted {
+    left: usize,
+    taken: Arc<AtomicUsize>,
+}
+
+const PIECE: usize = 16 << 10;
+
+impl Body for Counted {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        self.left -= PIECE;
+        self.taken.fetch_add(PIECE, Ordering::SeqCst);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from(vec![b'x'; PIECE])))))
+    }
+}
+
+/// While a request waits, the client may send no more than one window of HTTP/2; when it is its turn, the whole body comes.
+#[test]
+fn the_body_is_not_read_while_a_request_waits() {
+    const WHOLE: usize = 8 << 20;
+    let upstream = Upstream::new();
+    let rig = Rig::new(POLICY, upstream.address, |_| ());
+    let mut first = rig.connect();
+    write(&mut first, "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+    let mut server = upstream.next();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    runtime.expect("the system gives a runtime").block_on(async {
+        let taken = Arc::new(AtomicUsize::new(0));
+        let body = Counted { left: WHOLE, taken: Arc::clone(&taken) }.map_err(Into::into).boxed_unsync();
+        let mut client = client_http2(rig.address).await;
+        let waiting =
+            tokio::spawn(async move { client.send_request(request(Method::POST, "/upload", body)).await });
+        until("the client begins", || taken.load(Ordering::SeqCst) > 0);
+        // As many bytes as the windows of the stream and of the connection allow, and what the client has ready besides.
+        for _ in 0..20 {
+            assert_eq!(status(&probe(&rig, "/nowhere")), 404);
+        }
+        let sent = taken.load(Ordering::SeqCst);
+        assert!(sent <= 1 << 20, "{sent} bytes were taken while the request waits");
+        write(&mut server, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        let mut server = upstream.next();
+        let mut read = vec![0; 1 << 16];
+        until("the whole body comes", || {
+            let _ = server.read(&mut read);
+            taken.load(Ordering::SeqCst) == WHOLE
+        });
+        waiting.abort();
+    });
+    drop(first);
 }

@@ -46,7 +46,7 @@ impl PolicyLimits {
         })
     }
 
-    /// Counted in the store, unless it is in shadow mode or of this process by its scope.
+    /// Counted in the store, unless it is of this process by its scope. Shadow permits are counted by each process.
     fn permits_of(&self, limit: &PolicyLimit, most: u32) -> ConcurrencyLimit {
         #[cfg(feature = "redis")]
         if limit.scope != model::Scope::Local {

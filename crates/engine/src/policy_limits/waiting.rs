@@ -46,17 +46,17 @@ impl PolicyLimits {
     pub(super) fn queue(&self, variant: &Variant) -> Option<LeakyQueue> {
         let Numbers::Queue { quota, max_wait } = variant.numbers else { return None };
         let limit = self.policy.limits().get(variant.limit.index())?;
-        let queue = self.queue_of(limit, quota);
+        let queue = self.queue_of(limit, quota).with_strict(limit.strict);
         Some(match max_wait {
             Some(most) => queue.with_max_wait(Duration::from(most)),
             None => queue,
         })
     }
 
-    /// Its schedule is in the store, unless the limit is in shadow mode or of this process by its scope.
+    /// Its schedule is in the store, unless the limit is of this process by its scope. Members that take turns do so in one process.
     fn queue_of(&self, limit: &PolicyLimit, quota: Quota) -> LeakyQueue {
         #[cfg(feature = "redis")]
-        if limit.scope != model::Scope::Local {
+        if limit.scope != model::Scope::Local && limit.fair_by.is_empty() {
             let fails = super::store_fails(limit);
             return self.limiter.shared_leaky_queue_in(&self.namespace, &limit.name, quota, fails);
         }
@@ -123,10 +123,15 @@ impl PolicyLimits {
                 is_in_time.then_some((hit, charge, wait, deadline))
             });
             let Some((hit, charge, wait, deadline)) = refused else {
+                if let Some((_, line)) = line.take_if(|_| verdict.as_ref().is_some_and(Verdict::is_granted)) {
+                    line.leave_served();
+                }
                 return Ok(WaitResult::Charged(acquired, charged));
             };
             drop(acquired);
-            if let Err(refused) = self.wait_in_line((hit, charge), &mut line, (wait, deadline)).await? {
+            if let Err(refused) =
+                self.wait_in_line(waiter.hits, (hit, charge), &mut line, (wait, deadline)).await?
+            {
                 return Ok(WaitResult::Refused(refused));
             }
         }
@@ -135,6 +140,7 @@ impl PolicyLimits {
     /// Waits until it is time to try again. In the line of one key at a time: who stands in two could wait for another who does.
     async fn wait_in_line<'a>(
         &'a self,
+        hits: &Hits,
         (hit, charge): (&Hit<'_>, &Charge),
         line: &mut Option<(usize, PlaceInLine<'a>)>,
         (wait, deadline): (Micros, Micros),
@@ -142,7 +148,11 @@ impl PolicyLimits {
         let place = charge.variant.index();
         if line.as_ref().is_none_or(|(other, _)| *other != place) {
             drop(line.take());
-            match self.limiter.join_line(hit, Some(deadline)).await {
+            let joined = match hits.member(charge) {
+                None => self.limiter.join_line(hit, Some(deadline)).await,
+                Some(member) => self.limiter.join_line_for(hit, member, Some(deadline)).await,
+            };
+            match joined {
                 Ok(joined) => *line = Some((place, joined)),
                 Err(error) => return in_vain(error, hit, charge),
             }
@@ -164,7 +174,9 @@ impl PolicyLimits {
             let Some(deadline) = self.deadline(waiter, charge) else { continue };
             if self.limiter.has_line(hit)? {
                 let mut line = None;
-                let waited = self.wait_in_line((hit, charge), &mut line, (Micros::ZERO, deadline)).await?;
+                let waited = self
+                    .wait_in_line(waiter.hits, (hit, charge), &mut line, (Micros::ZERO, deadline))
+                    .await?;
                 return Ok(waited.map(|()| line));
             }
         }
@@ -190,7 +202,12 @@ impl PolicyLimits {
                 return Ok(acquired);
             };
             let left = deadline.saturating_sub(self.limiter.clock_now());
-            match one.limit.acquire(one.key).within(left.into()).await {
+            let acquire = one.limit.acquire(one.key).within(left.into());
+            let acquire = match charge.and_then(|charge| waiter.hits.member(charge)) {
+                Some(member) => acquire.for_member(member),
+                None => acquire,
+            };
+            match acquire.await {
                 Ok(permit) => ready = Some((one.place, permit)),
                 Err(_) => return Ok(acquired),
             }
@@ -212,9 +229,13 @@ impl PolicyLimits {
             let result = match (charge.mode, waiter.until) {
                 // Nobody waits in a queue that is only looked at.
                 (Mode::Shadow, _) => looked_at(queue, key),
-                (Mode::Enforced, None) => queue.enter(key).await,
-                (Mode::Enforced, Some(until)) => {
-                    queue.enter_within(key, until.saturating_sub(self.limiter.clock_now()).into()).await
+                (Mode::Enforced, until) => {
+                    let left = until.map(|until| until.saturating_sub(self.limiter.clock_now()).into());
+                    match (waiter.hits.member(charge), left) {
+                        (Some(member), left) => queue.enter_for(key, member, left).await,
+                        (None, None) => queue.enter(key).await,
+                        (None, Some(left)) => queue.enter_within(key, left).await,
+                    }
                 }
             };
             if let Err(QueueError::Unavailable(why)) = result {

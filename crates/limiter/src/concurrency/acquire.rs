@@ -8,8 +8,10 @@ use std::time::Duration;
 use tollgate_algorithms::Micros;
 
 use super::{AcquireError, ConcurrencyLimit, Permit};
+use crate::key::AsKey;
 use crate::store::memory::in_flight::PermitMode;
 use crate::store::memory::in_line::JoinResult;
+use crate::store::memory::lanes::NO_MEMBER;
 use crate::store::memory::queue::Place;
 use crate::timers::Sleep;
 
@@ -25,6 +27,7 @@ use crate::timers::Sleep;
 pub struct Acquire {
     limit: ConcurrencyLimit,
     within: Option<Micros>,
+    member: u64,
     state: State,
 }
 
@@ -45,7 +48,23 @@ type SharedFuture = Pin<Box<dyn Future<Output = Result<Permit, AcquireError>> + 
 
 impl Acquire {
     pub(super) const fn new(limit: ConcurrencyLimit, id: Result<u64, AcquireError>) -> Self {
-        Self { limit, within: None, state: State::New(id) }
+        Self { limit, within: None, member: NO_MEMBER, state: State::New(id) }
+    }
+
+    /// Takes turns with other members of the key: one permit for each, round about. Within a member, who joined first is served first.
+    /// So a member with many requests in line does not keep the others waiting.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tollgate::Limiter;
+    /// let reports = Limiter::new()?.concurrency("reports", 2);
+    /// let permit = reports.acquire("example.org").for_member("ada").await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn for_member(self, member: impl AsKey) -> Self {
+        let mut acquire = self;
+        acquire.member = acquire.limit.0.member(member.key_bytes().as_ref());
+        acquire
     }
 
     #[cfg(feature = "redis")]
@@ -94,7 +113,7 @@ impl Acquire {
         let Some(books) = inner.books().filter(|_| inner.limit() > 0) else {
             return Poll::Ready(Err(AcquireError::Busy(busy)));
         };
-        match inner.family.line.join(books, id, &inner.limit, cx.waker()) {
+        match inner.family.line.join(books, (id, self.member), &inner.limit, cx.waker()) {
             JoinResult::Granted(counted, before) => {
                 Poll::Ready(Ok(inner.permit(id, PermitMode::Enforced, (counted, before), &self.limit)))
             }

@@ -11,6 +11,7 @@ pub(crate) mod in_flight;
 pub(crate) mod in_line;
 pub(crate) mod insert;
 pub(crate) mod key_request;
+pub(crate) mod lanes;
 pub(crate) mod large_states;
 pub(crate) mod map;
 pub(crate) mod mover_lock;

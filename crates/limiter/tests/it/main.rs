@@ -12,6 +12,8 @@ mod flood;
 mod full;
 mod leaky_queues;
 mod lines;
+mod members;
+mod pacing;
 mod receipts;
 mod reservations;
 mod serde;

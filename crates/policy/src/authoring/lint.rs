@@ -20,6 +20,7 @@ mod tests;
 mod tiers;
 mod unenforced;
 mod unreachable;
+mod waiting;
 mod windows;
 
 use tollgate_algorithms::Mode;
@@ -74,6 +75,7 @@ pub fn advise(policy: &Policy) -> Advice {
         tiers::advise(&lint),
         unreachable::advise(&lint),
         windows::advise(&lint),
+        waiting::advise(&lint),
         lockout::advise(&lint),
         spoofable_keys::advise(&lint),
         keys::advise(&lint),

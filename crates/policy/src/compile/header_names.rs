@@ -48,7 +48,7 @@ pub(crate) fn check(
         }
     }
     for limit in readers.limits {
-        for identity in limit.key.chain.iter().flatten() {
+        for identity in limit.identities() {
             if let Identity::Header(name) = identity {
                 found.read(name, limit.place);
             }

@@ -131,7 +131,7 @@ fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
 
 /// What a limit needs from the settings.
 fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
-    let identities = || limit.key.chain.iter().flatten();
+    let identities = || limit.identities();
     for identity in identities() {
         let (message, help) = match identity {
             Identity::Jwt(claim) if settings.jwt.is_none() => (

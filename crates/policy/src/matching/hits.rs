@@ -3,19 +3,19 @@
 use tollgate_algorithms::Mode;
 
 use crate::compile::uses;
-use crate::compile::variants::{VariantKind, VariantsOf};
+use crate::compile::variants::VariantKind;
 use crate::consumer_index::ConsumerIndex;
 use crate::ids::{LimitId, VariantId};
 use crate::key::{Kind, push};
 use crate::matching::identity::RequestIdentity;
 use crate::matching::key_builder::{BuiltKey, KeyTrust};
+use crate::matching::limit_charge::LimitCharge;
 use crate::matching::operation::RequestMatch;
 use crate::matching::request::{BadRequest, Facts};
 use crate::matching::{cost as costing, key_builder as whose};
-use crate::model::{Cost, CountScope, LimitUse, PolicyLimit};
+use crate::model::{Cost, CountScope, LimitUse};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
-use tollgate_http::address::Client;
 use tollgate_http::path::PathError;
 
 /// One hit to be charged.
@@ -66,7 +66,9 @@ struct ChargeList {
     charges: Vec<Charge>,
     /// Limits that are held rather than charged: concurrency and queues.
     held: Vec<Charge>,
-    /// The keys of both, one behind the other.
+    /// Whose line a request waits in, of each use of a limit with `fair_by`: the use, and where the key begins and ends.
+    members: Vec<(usize, u32, u32)>,
+    /// The keys of all of them, one behind the other.
     keys: Vec<u8>,
 }
 
@@ -87,6 +89,14 @@ impl Hits {
     #[must_use]
     pub fn key(&self, charge: &Charge) -> &[u8] {
         self.list.keys.get(charge.start as usize..charge.end as usize).unwrap_or(&[])
+    }
+
+    /// In whose line a request waits for the limit of a charge, if the lines of its key take turns.
+    #[must_use]
+    pub fn member(&self, charge: &Charge) -> Option<&[u8]> {
+        let is_own = charge.budget == VariantKind::Own;
+        let (_, start, end) = self.list.members.iter().find(|(used, ..)| is_own && *used == charge.used)?;
+        self.list.keys.get(*start as usize..*end as usize)
     }
 
     /// The key of the client's address on the limit of a charge to a [claimed](Whose::Claimed) identity: that of a client who
@@ -122,6 +132,7 @@ impl ChargeList {
     fn clear(&mut self) {
         self.charges.clear();
         self.held.clear();
+        self.members.clear();
         self.keys.clear();
     }
 }
@@ -256,6 +267,11 @@ impl Policy {
             wide_end: place(list.keys.len()),
             wide_variant: wide_variant.unwrap_or(NO_VARIANT),
         };
+        if !one.limit.fair_by.is_empty() {
+            let start = place(list.keys.len());
+            whose::write_member(one.limit, asking, &mut list.keys);
+            list.members.push((one.used, start, place(list.keys.len())));
+        }
         self.charge(&own, one, asking, list);
         let wider: &[VariantKind] = match whose {
             KeyTrust::Claimed | KeyTrust::Account => &[VariantKind::AddressCeiling, VariantKind::WideCeiling],
@@ -347,41 +363,6 @@ impl Policy {
         let own = self.variants.all.get(index);
         let extra = || directory?.variants().get(index.checked_sub(self.variants.all.len())?);
         own.or_else(extra).map(|variant| &variant.numbers)
-    }
-}
-
-/// A limit that is being charged.
-struct LimitCharge<'a> {
-    id: LimitId,
-    /// The position of its use.
-    used: usize,
-    limit: &'a PolicyLimit,
-    /// What a request costs where the limit is used.
-    cost: &'a Cost,
-    variants: VariantsOf<'a>,
-    /// The operation's name, if each has a budget of its own.
-    operation: Option<&'a str>,
-    tier: &'a str,
-    directory: Option<&'a ConsumerIndex>,
-}
-
-impl LimitCharge<'_> {
-    /// Whether it refuses nothing.
-    fn is_lenient(&self) -> bool {
-        self.limit.mode == Mode::Shadow || self.limit.numbers.limit().is_none()
-    }
-
-    /// The key of a wider budget: which one it is, and the network or address.
-    fn wider_key(&self, name: &str, (kind, client): (Kind, &Client), keys: &mut Vec<u8>) {
-        push(keys, Kind::Limit, name.as_bytes());
-        self.operation(keys);
-        push(keys, kind, &client.key_bytes());
-    }
-
-    fn operation(&self, keys: &mut Vec<u8>) {
-        if let Some(name) = self.operation {
-            push(keys, Kind::Operation, name.as_bytes());
-        }
     }
 }
 

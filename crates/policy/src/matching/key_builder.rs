@@ -85,6 +85,18 @@ pub(crate) fn write(
     }
 }
 
+/// Writes whose line a request waits in: the first link of `fair_by` that is there, or the client's address.
+pub(crate) fn write_member(limit: &PolicyLimit, asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) {
+    let start = keys.len();
+    for link in &limit.fair_by {
+        match together(link, asking, keys) {
+            Link::Key(_) => return,
+            Link::Missing | Link::Unclear => keys.truncate(start),
+        }
+    }
+    push(keys, Kind::Address, &asking.client().key_bytes());
+}
+
 /// One link: every part of it has to be there.
 fn together(link: &[Identity], asking: &mut RequestIdentity<'_>, keys: &mut Vec<u8>) -> Link {
     let mut whose = KeyTrust::Shared;

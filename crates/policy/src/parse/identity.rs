@@ -25,7 +25,7 @@ const NAMED: &[&str] = &["header", "cookie", "query", "jwt", "jwt_unverified", "
 pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> ConsumerKey {
     let mut key = ConsumerKey::default();
     if let Some(value) = map.get("consumer_key") {
-        key.chain = chain(value, context);
+        key.chain = chain((value, "consumer_key"), context);
     }
     if let Some(value) = map.get("missing_key") {
         key.missing = match context.word(value, "missing_key", MISSING) {
@@ -43,8 +43,21 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> ConsumerKey
     key
 }
 
-fn chain<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<Vec<Identity>> {
-    let texts = context.texts(value, "consumer_key", CHAIN_CHARS_MAX);
+/// Reads whose requests wait in a line of their own.
+pub(crate) fn fair_by<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<Vec<Identity>> {
+    let links = chain((value, "fair_by"), context);
+    if links.iter().flatten().any(|identity| matches!(identity, Identity::Body(_))) {
+        let message = "`fair_by` cannot depend on the body, which is not read while a request waits";
+        let finding = Diagnostic::error("unknown-key", value.place(), message);
+        context
+            .findings
+            .push(finding.help("take something of the request's head, such as `api_key` or `ip`"));
+    }
+    links
+}
+
+fn chain<'t>((value, name): (Value<'t>, &str), context: &mut Context<'t>) -> Vec<Vec<Identity>> {
+    let texts = context.texts(value, name, CHAIN_CHARS_MAX);
     if texts.is_empty() && value.is_list() {
         context.error("empty", value.place(), "this chain has no link: nobody could be told");
     }

@@ -14,11 +14,11 @@ use crate::numbers::{Algorithm, Numbers};
 use crate::parse::context::Context;
 use crate::parse::limit_use::{self, LimitReference};
 use crate::parse::schema_fields::{
-    ALGORITHMS, BUSY_STATUSES, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS,
-    SCOPES, VISIBILITY, ZERO_STATUSES,
+    ALGORITHMS, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES,
+    VISIBILITY, ZERO_STATUSES,
 };
-use crate::parse::{condition, cost, identity, not_a_limit, numbers};
-use crate::quantity::{duration, whole};
+use crate::parse::{condition, cost, identity, in_turn, not_a_limit, numbers};
+use crate::quantity::whole;
 
 /// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
 /// budgets up to three.
@@ -175,6 +175,8 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &LimitLocation, context: &mut Context<
         zero_status: ZeroStatus::Forbidden,
         busy_status: BusyStatus::TooManyRequests,
         wait: None,
+        fair_by: Vec::new(),
+        strict: false,
         description: None,
         visible: true,
         owner: None,
@@ -182,8 +184,10 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &LimitLocation, context: &mut Context<
         required: None,
     };
     words(map, &mut limit, context);
-    busy_status(map, algorithm, &mut limit, context);
-    wait(map, algorithm, &mut limit, context);
+    in_turn::busy_status(map, algorithm, &mut limit, context);
+    in_turn::wait(map, algorithm, &mut limit, context);
+    in_turn::fair_by(map, algorithm, &mut limit, context);
+    in_turn::strict(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
     let cost = map.get("cost").map_or(Some(Cost::Fixed(1)), |value| cost::read(value, context));
     if let Some(value) = map.get("address_ceiling") {
@@ -261,49 +265,6 @@ fn words<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
     {
         limit.when_store_fails = rule;
     }
-}
-
-/// `busy_status`, which only concurrency limits have.
-fn busy_status<'t>(
-    map: Value<'t>,
-    algorithm: Option<Algorithm>,
-    limit: &mut PolicyLimit,
-    context: &mut Context<'t>,
-) {
-    let Some(entry) = map.entry("busy_status") else { return };
-    if let Some(other) = algorithm.filter(|algorithm| *algorithm != Algorithm::Concurrency) {
-        let message = format!("{} has no `busy_status`", other.name());
-        let finding = Diagnostic::error("numbers", entry.key_at, message);
-        let help = "remove it: only `concurrency` limits how many requests are in progress";
-        context.findings.push(finding.help(help));
-    }
-    if context.word(entry.value, "busy_status", BUSY_STATUSES) == Some("503") {
-        limit.busy_status = BusyStatus::ServiceUnavailable;
-    }
-}
-
-/// `wait`, which limits have that refuse at once without it.
-fn wait<'t>(
-    map: Value<'t>,
-    algorithm: Option<Algorithm>,
-    limit: &mut PolicyLimit,
-    context: &mut Context<'t>,
-) {
-    let Some(entry) = map.entry("wait") else { return };
-    let wrong = if algorithm == Some(Algorithm::LeakyBucketQueue) {
-        Some((
-            "leaky_bucket_queue has no `wait`",
-            "write `max_wait`, which bounds how long a request waits in it",
-        ))
-    } else if limit.mode == Mode::Shadow {
-        Some(("a limit with `mode: shadow` makes nobody wait", "remove `wait`, or enforce the limit"))
-    } else {
-        None
-    };
-    if let Some((message, help)) = wrong {
-        context.findings.push(Diagnostic::error("numbers", entry.key_at, message).help(help));
-    }
-    limit.wait = context.parsed(entry.value, "wait", duration);
 }
 
 /// `allow`, `deny`, `local`, `local 1/4`.

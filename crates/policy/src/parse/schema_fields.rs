@@ -197,6 +197,16 @@ pub(crate) const LIMIT: &[Field] = &[
         FieldType::Duration,
         "How long a request waits for its turn, in order of arrival, before it is refused.",
     ),
+    field(
+        "fair_by",
+        FieldType::Key,
+        "Whose requests wait in a line of their own; the lines of one `consumer_key` take turns.",
+    ),
+    field(
+        "strict",
+        FieldType::Flag,
+        "Whether requests never leave leaky_bucket_queue closer together than its rate says, not by 1 ms.",
+    ),
     field("visibility", FieldType::Word(VISIBILITY), "Whether clients are shown its numbers."),
     field("owner", FieldType::Text(NAME_CHARS_MAX), "Whose it is."),
     field("reviewers", FieldType::Texts(&NAME), "Who has to approve a change, besides the owner."),

@@ -6,6 +6,7 @@ use std::task::Waker;
 use super::both;
 use crate::store::memory::in_flight::{InFlight, Overflow, PermitMode};
 use crate::store::memory::in_line::{JoinResult, PermitCounters, PermitQueue};
+use crate::store::memory::lanes::NO_MEMBER;
 use crate::store::memory::queue::Place;
 use crate::sync::AtomicU64;
 
@@ -39,7 +40,7 @@ impl One {
 
     /// Joins the line; `None` if there is a permit.
     fn join(&self) -> Option<Place> {
-        match self.line.join(self.books(), KEY, &self.limit, Waker::noop()) {
+        match self.line.join(self.books(), (KEY, NO_MEMBER), &self.limit, Waker::noop()) {
             JoinResult::Waits(place) => Some(place),
             JoinResult::Granted(..) => None,
             JoinResult::NoRoom => unreachable!("there is room"),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use annotate_snippets::renderer::{Effects, Style};
 use tollgate_algorithms::Mode;
 use tollgate_policy::VariantKind;
+use tollgate_policy::quantity::spoken;
 
 use crate::finding::printable;
 
@@ -114,6 +115,12 @@ fn limit(limit: &MatchedLimit, out: &mut dyn Write) -> io::Result<()> {
         Mode::Shadow => "shadow: it is counted, and refuses nobody",
     };
     line("mode", mode, out)?;
+    if let Some(wait) = limit.wait {
+        line("waits", &format!("{} at most, in order of arrival", spoken(wait)), out)?;
+    }
+    if limit.strict {
+        line("strict", "no gap is ever shorter than its interval", out)?;
+    }
     if !limit.visible {
         line("hidden", "clients are not shown its numbers", out)?;
     }
@@ -149,6 +156,9 @@ fn charged(charged: &ChargedKey, algorithm: &str, out: &mut dyn Write) -> io::Re
         Some(from) if from.starts_with("from ") => line("key", &format!("{key}, {from}"), out)?,
         Some(why) => line("key", &format!("{key}: {why}"), out)?,
         None => line("key", &key, out)?,
+    }
+    if let Some(own) = &charged.line {
+        line("in turn", &format!("{}: the lines of one key take turns", own.join(" + ")), out)?;
     }
     let from = charged.cost_from.as_ref().map_or_else(String::new, |from| format!(": {from}"));
     line("cost", &format!("{}{from}", charged.cost), out)

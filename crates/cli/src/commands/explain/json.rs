@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tollgate_policy::VariantKind;
+use tollgate_policy::quantity::spoken;
 
 use super::explanation::{Explanation, MatchedOperation, NormalizedRequest, PartialExplanation};
 use super::limits::{ChargedKey, MatchedLimit};
@@ -78,6 +79,8 @@ fn limit(limit: &MatchedLimit) -> Value {
         "nearest": limit.nearest,
         "algorithm": limit.algorithm,
         "mode": limit.mode_word(),
+        "wait": limit.wait.map(spoken),
+        "strict": limit.strict,
         "visible": limit.visible,
         "owner": limit.owner,
         "reviewers": limit.reviewers,
@@ -100,6 +103,7 @@ fn charged(charged: &ChargedKey) -> Value {
         "numbers_of": charged.numbers_of,
         "key": charged.key,
         "key_from": charged.key_from,
+        "line": charged.line,
         "cost": charged.cost,
         "cost_from": charged.cost_from,
     })

@@ -1,6 +1,6 @@
 //! Every limit that applies to a request, with the numbers in force and the reason.
 
-use tollgate_algorithms::Mode;
+use tollgate_algorithms::{Micros, Mode};
 use tollgate_policy::model::{Cost, Level, LimitLocation, LimitUse, PolicyLimit, ZeroStatus};
 use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{
@@ -25,6 +25,10 @@ pub(super) struct MatchedLimit {
     pub(super) nearest: String,
     pub(super) algorithm: &'static str,
     pub(super) mode: Mode,
+    /// How long a request waits for its turn, if it does.
+    pub(super) wait: Option<Micros>,
+    /// Whether no gap of a queue may be shorter than its interval.
+    pub(super) strict: bool,
     pub(super) visible: bool,
     pub(super) zero_status: ZeroStatus,
     pub(super) owner: Option<String>,
@@ -47,6 +51,8 @@ pub(super) struct ChargedKey {
     pub(super) key: Vec<String>,
     /// Where it was looked for, if there is something to say.
     pub(super) key_from: Option<String>,
+    /// In whose line it waits, if lines take turns.
+    pub(super) line: Option<Vec<String>>,
     pub(super) cost: u64,
     /// Where the cost comes from, if it is not always the same.
     pub(super) cost_from: Option<String>,
@@ -122,6 +128,8 @@ pub(super) fn met(case: &ExplainCase<'_>) -> Vec<MatchedLimit> {
             nearest,
             algorithm: limit.algorithm.name(),
             mode: limit.mode,
+            wait: limit.wait,
+            strict: limit.strict,
             visible: limit.visible,
             zero_status: limit.zero_status,
             owner: limit.owner.clone(),
@@ -155,15 +163,10 @@ fn charged(charge: &Charge, limit: &PolicyLimit, case: &ExplainCase<'_>) -> Opti
             "the operations in the body, at most {max}; a body that is not given counts as the most"
         )),
     };
-    Some(ChargedKey {
-        budget: charge.budget,
-        numbers,
-        numbers_of,
-        key,
-        key_from,
-        cost: charge.cost,
-        cost_from,
-    })
+    let line = hits.member(charge).and_then(key::parts);
+    let line = line.map(|parts| parts.map(|part| part.to_string()).collect());
+    let (budget, cost) = (charge.budget, charge.cost);
+    Some(ChargedKey { budget, numbers, numbers_of, key, key_from, line, cost, cost_from })
 }
 
 /// Who is not limited by a limit: a tier, or else a consumer by an override.

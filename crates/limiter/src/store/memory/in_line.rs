@@ -6,7 +6,7 @@ use std::task::Waker;
 use smallvec::SmallVec;
 
 use super::in_flight::{InFlight, Overflow, PermitLocation, PermitMode};
-use super::queue::{Place, Queues};
+use super::queue::{Place, Queues, Ticket};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// Those who wait for permits of one limit.
@@ -51,11 +51,11 @@ pub(crate) enum JoinResult {
 type Wakers = SmallVec<[Waker; 4]>;
 
 impl PermitQueue {
-    /// Takes a permit, or a place behind all who wait for the same key.
+    /// Takes a permit, or a place behind all who wait for the same member of the key.
     pub(crate) fn join(
         &self,
         books: PermitCounters<'_>,
-        id: u64,
+        (id, member): (u64, u64),
         limit: &Arc<AtomicU64>,
         waker: &Waker,
     ) -> JoinResult {
@@ -71,7 +71,7 @@ impl PermitQueue {
             }
         }
         let waiter = Waiter { limit: Arc::clone(limit), granted: None };
-        match queues.push((id, 1), waiter, waker.clone()) {
+        match queues.push(Ticket { key: id, member, weight: 1 }, waiter, waker.clone()) {
             Some(place) => {
                 self.waiting.fetch_add(1, Ordering::Relaxed);
                 JoinResult::Waits(place)
@@ -97,7 +97,7 @@ impl PermitQueue {
             let mut queues = self.lock();
             let granted = queues.get(place).and_then(|waiter| waiter.granted);
             if granted.is_none() {
-                queues.unlink(place);
+                queues.unlink(place, false);
                 self.waiting.fetch_add(u64::MAX, Ordering::Relaxed);
             }
             queues.free(place);
@@ -150,7 +150,7 @@ impl PermitQueue {
             let Some(waiter) = queues.get_mut(first) else { break };
             let Ok(granted) = take(books, id, &waiter.limit) else { return wakers };
             waiter.granted = Some(granted);
-            queues.unlink(first);
+            queues.unlink(first, true);
             self.waiting.fetch_add(u64::MAX, Ordering::Relaxed);
             wakers.extend(queues.take_waker(first));
         }

@@ -1,12 +1,8 @@
-//! The waiters of each key in order of arrival, as linked lists in one slab.
+//! The waiters of each key in order of arrival, as linked lists in one slab. Members of a key have a list each, and take turns.
 
-use std::collections::HashMap;
 use std::task::Waker;
 
-use foldhash::fast::FixedState;
-
-/// No place.
-const NONE: u32 = u32::MAX;
+use super::lanes::{Lanes, NO_MEMBER, NONE};
 
 /// Waiters of any number of keys. Leaving takes the same time wherever a waiter stands.
 #[derive(Debug)]
@@ -16,7 +12,17 @@ pub(crate) struct Queues<T> {
     free: u32,
     /// How many seats somebody has.
     taken: usize,
-    ends: HashMap<u64, KeyQueue, FixedState>,
+    lanes: Lanes,
+}
+
+/// What somebody waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ticket {
+    pub(crate) key: u64,
+    /// The part of the key that takes turns with others; [`NO_MEMBER`] if the key is one line.
+    pub(crate) member: u64,
+    /// How much of the limit it takes.
+    pub(crate) weight: u64,
 }
 
 /// A waiter's place, until it is [freed](Queues::free).
@@ -25,7 +31,8 @@ pub(crate) struct Place(u32);
 
 #[derive(Debug)]
 struct QueueNode<T> {
-    key: u64,
+    /// The lane; none if it has left it.
+    lane: u32,
     before: u32,
     after: u32,
     /// How much of the limit it takes.
@@ -38,36 +45,35 @@ struct QueueNode<T> {
 /// What a waiter for a permit takes in memory, besides its future.
 const _: () = assert!(size_of::<QueueNode<[u64; 2]>>() <= 64);
 
-/// The first and the last waiter of a key, how many there are, and how much they take together.
-#[derive(Clone, Copy, Debug)]
-struct KeyQueue {
-    first: u32,
-    last: u32,
-    length: u32,
-    weight: u64,
-}
-
 impl<T> Default for Queues<T> {
     fn default() -> Self {
-        Self { seats: Vec::new(), free: NONE, taken: 0, ends: HashMap::default() }
+        Self { seats: Vec::new(), free: NONE, taken: 0, lanes: Lanes::default() }
     }
 }
 
 impl<T> Queues<T> {
-    /// Puts a waiter behind all others of its key. `None` if there are as many waiters as can be counted.
-    pub(crate) fn push(&mut self, (key, weight): (u64, u64), brought: T, waker: Waker) -> Option<Place> {
+    /// Puts a waiter behind all others of its member. `None` if there are as many waiters as can be counted.
+    pub(crate) fn push(&mut self, ticket: Ticket, brought: T, waker: Waker) -> Option<Place> {
+        let Ticket { key, member, weight } = ticket;
         let (brought, waker) = (Some(brought), Some(waker));
-        let place = self.seat(QueueNode { key, before: NONE, after: NONE, weight, brought, waker })?;
-        let ends =
-            self.ends.entry(key).or_insert(KeyQueue { first: place, last: NONE, length: 0, weight: 0 });
-        ends.weight = ends.weight.saturating_add(weight);
-        let last = std::mem::replace(&mut ends.last, place);
-        ends.length = ends.length.saturating_add(1);
+        let place = self.seat(QueueNode { lane: NONE, before: NONE, after: NONE, weight, brought, waker })?;
+        let Some(lane) = self.lanes.find_or_add(key, member) else {
+            self.free(Place(place));
+            return None;
+        };
+        self.lanes.count(lane, weight);
+        let mut last = NONE;
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            last = std::mem::replace(&mut lane.last, place);
+            if last == NONE {
+                lane.first = place;
+            }
+        }
         if let Some(before) = self.seats.get_mut(last as usize) {
             before.after = place;
         }
         if let Some(seat) = self.seats.get_mut(place as usize) {
-            seat.before = last;
+            (seat.lane, seat.before) = (lane, last);
         }
         Some(Place(place))
     }
@@ -87,24 +93,39 @@ impl<T> Queues<T> {
         place
     }
 
-    /// The first waiter of a key.
+    /// The first waiter of a key: that of the member whose turn it is.
     pub(crate) fn first(&self, key: u64) -> Option<Place> {
-        self.ends.get(&key).map(|ends| Place(ends.first))
+        self.lanes.turn(key).map(|lane| Place(lane.first))
     }
 
     /// How many wait for a key.
     pub(crate) fn length(&self, key: u64) -> u32 {
-        self.ends.get(&key).map_or(0, |ends| ends.length)
+        self.lanes.length(key)
+    }
+
+    /// How many of a member wait for a key.
+    pub(crate) fn length_of(&self, key: u64, member: u64) -> u32 {
+        self.lanes.length_of(key, member)
+    }
+
+    /// How many are served before a newcomer, unless more come of members who wait for less.
+    pub(crate) fn ahead(&self, key: u64, member: u64) -> u32 {
+        self.lanes.ahead(key, member)
+    }
+
+    /// How much of the limit is taken before a newcomer is served, at least.
+    pub(crate) fn weight_ahead(&self, key: u64, member: u64) -> u64 {
+        if member == NO_MEMBER { self.weight(key) } else { self.ahead(key, member).into() }
     }
 
     /// How much of the limit those who wait for a key take together.
     pub(crate) fn weight(&self, key: u64) -> u64 {
-        self.ends.get(&key).map_or(0, |ends| ends.weight)
+        self.lanes.weight(key)
     }
 
     /// Every key that somebody waits for.
     pub(crate) fn keys(&self) -> Vec<u64> {
-        self.ends.keys().copied().collect()
+        self.lanes.keys()
     }
 
     /// What a waiter brought along.
@@ -131,27 +152,19 @@ impl<T> Queues<T> {
         }
     }
 
-    /// Takes a waiter out of the list of its key. It keeps its seat. Those behind it move up.
-    pub(crate) fn unlink(&mut self, place: Place) {
+    /// Takes a waiter out of its list. It keeps its seat. Those behind it move up; if it was served, it is the next member's turn.
+    pub(crate) fn unlink(&mut self, place: Place, served: bool) {
         let Some(seat) = self.seats.get_mut(place.0 as usize) else { return };
-        let (key, before, after, weight) = (seat.key, seat.before, seat.after, seat.weight);
-        (seat.before, seat.after) = (NONE, NONE);
-        let Some(ends) = self.ends.get_mut(&key) else { return };
-        if before == NONE && ends.first != place.0 {
-            // It has left already.
-            return;
-        }
-        ends.length = ends.length.saturating_sub(1);
-        ends.weight = ends.weight.saturating_sub(weight);
+        let (before, after, weight) = (seat.before, seat.after, seat.weight);
+        let number = std::mem::replace(&mut seat.lane, NONE);
+        let Some(lane) = self.lanes.get_mut(number) else { return };
         if before == NONE {
-            ends.first = after;
+            lane.first = after;
         }
         if after == NONE {
-            ends.last = before;
+            lane.last = before;
         }
-        if ends.length == 0 {
-            self.ends.remove(&key);
-        }
+        self.lanes.uncount(number, weight, served);
         if let Some(before) = self.seats.get_mut(before as usize) {
             before.after = after;
         }
@@ -177,8 +190,8 @@ impl<T> Queues<T> {
 
 impl Queues<bool> {
     /// Leaves a line in which the first has the turn (`true`), and gives the turn to the next. Returns who is to be woken.
-    pub(crate) fn leave_turn(&mut self, place: Place, key: u64) -> Option<Waker> {
-        self.unlink(place);
+    pub(crate) fn leave_turn(&mut self, place: Place, key: u64, served: bool) -> Option<Waker> {
+        self.unlink(place, served);
         self.free(place);
         let first = self.first(key)?;
         let had_turn = std::mem::replace(self.get_mut(first)?, true);

@@ -84,7 +84,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
 fn moved_keys(old: &Policy, new: &Policy) -> Option<String> {
     let needs_key = |policy: &Policy, limits: &[LimitId]| {
         let limits = limits.iter().filter_map(|id| policy.limits().get(id.index()));
-        let mut parts = limits.flat_map(|limit| limit.key.chain.iter().flatten());
+        let mut parts = limits.flat_map(|limit| limit.identities());
         parts.any(|part| matches!(part, Identity::ApiKey | Identity::Consumer | Identity::Organisation))
     };
     let before: std::collections::HashMap<String, &Vec<KeyPlace>> =

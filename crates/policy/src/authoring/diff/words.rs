@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Change, Verdict};
-use crate::model::{BusyStatus, CountScope, FailureRule, PolicyLimit, Scope, ZeroStatus};
+use crate::model::{BusyStatus, CountScope, FailureRule, PolicyLimit, Scope, ZeroStatus, shown_chain};
 use crate::numbers::Numbers;
 use crate::quantity::spoken;
 
@@ -17,7 +17,7 @@ type DescribeField = fn(&PolicyLimit) -> String;
 
 /// Every such field that is different.
 pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
-    let fields: [(&'static str, DescribeField); 12] = [
+    let fields: [(&'static str, DescribeField); 14] = [
         ("address_ceiling", ceiling),
         ("counted", |limit| counted(limit).into()),
         ("when_store_fails", |limit| store_fails(limit.when_store_fails)),
@@ -25,6 +25,8 @@ pub(super) fn others(old: &PolicyLimit, new: &PolicyLimit) -> Vec<Change> {
         ("zero_status", |limit| zero_status(limit.zero_status).into()),
         ("busy_status", |limit| busy_status(limit.busy_status).into()),
         ("wait", |limit| limit.wait.map_or_else(|| "none".into(), spoken)),
+        ("fair_by", fair_by),
+        ("strict", |limit| limit.strict.to_string()),
         ("visibility", |limit| if limit.visible { "shown" } else { "hidden" }.into()),
         ("description", |limit| text(limit.description.as_ref())),
         ("owner", |limit| text(limit.owner.as_ref())),
@@ -48,8 +50,12 @@ pub(super) fn verdict(old: &PolicyLimit, new: &PolicyLimit) -> Verdict {
     // One budget for each operation is more than one for all.
     let budgets = |limit: &PolicyLimit| limit.counted == CountScope::PerOperation;
     let counted = Verdict::of(budgets(new).cmp(&budgets(old)));
+    // One line for all or one for each: some wait for longer, and some for less.
+    let fair_by = if old.fair_by == new.fair_by { Verdict::Same } else { Verdict::Mixed };
     ceiling
         .and(counted)
+        .and(fair_by)
+        .and(Verdict::of(old.strict.cmp(&new.strict)))
         .and(when_store_fails(old.when_store_fails, new.when_store_fails))
         .and(scopes(old.scope, new.scope))
 }
@@ -94,6 +100,10 @@ pub(super) fn numbers(numbers: &Numbers) -> String {
         | Numbers::Queue { .. }
         | Numbers::Concurrency { max_hold: None, .. } => numbers.to_string(),
     }
+}
+
+fn fair_by(limit: &PolicyLimit) -> String {
+    if limit.fair_by.is_empty() { "nothing".into() } else { shown_chain(&limit.fair_by) }
 }
 
 fn ceiling(limit: &PolicyLimit) -> String {

@@ -43,10 +43,7 @@ fn of_limits(name: &HeaderName, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
 /// The headers that a limit's key reads of a request, besides API keys.
 fn headers(limit: &PolicyLimit) -> impl Iterator<Item = &HeaderName> {
     limit
-        .key
-        .chain
-        .iter()
-        .flatten()
+        .identities()
         .filter_map(|identity| if let Identity::Header(name) = identity { Some(name) } else { None })
 }
 

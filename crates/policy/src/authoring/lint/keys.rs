@@ -17,7 +17,7 @@ pub const TOKEN_TIME_NOTED: Micros = Micros::HOUR;
 /// Limits by `api_key` on operations whose credentials are no key, or one that is renewed.
 pub(super) fn advise(lint: &Lint<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let by_key = |limit: &PolicyLimit| limit.key.chain.iter().flatten().any(|part| *part == Identity::ApiKey);
+    let by_key = |limit: &PolicyLimit| limit.identities().any(|part| *part == Identity::ApiKey);
     let limits: Vec<_> = lint.limits().filter(|(_, limit)| by_key(limit)).collect();
     found.extend(limits.iter().filter_map(|(id, limit)| no_key(lint, *id, limit)));
     let settings = lint.policy.settings();

@@ -12,6 +12,7 @@ use crate::policy::Policy;
 enum Cause {
     Concurrency,
     Queue,
+    Fairness,
     Leased,
     Synced,
 }
@@ -41,6 +42,9 @@ pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
             Algorithm::LeakyBucketQueue if limit.scope != Scope::Local && limit.mode == Mode::Shadow => {
                 Some(Cause::Queue)
             }
+            Algorithm::LeakyBucketQueue if limit.scope != Scope::Local && !limit.fair_by.is_empty() => {
+                Some(Cause::Fairness)
+            }
             Algorithm::TokenBucket
             | Algorithm::LeakyBucket
             | Algorithm::Gcra
@@ -63,11 +67,15 @@ pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
 
 fn warning(cause: Cause, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
     let (what, help) = match cause {
-        Cause::Concurrency | Cause::Queue => {
-            let name = if cause == Cause::Queue { "leaky_bucket_queue" } else { "concurrency" };
+        Cause::Concurrency | Cause::Queue | Cause::Fairness => {
+            let name = match cause {
+                Cause::Fairness => "`leaky_bucket_queue` with `fair_by`",
+                Cause::Queue => "`leaky_bucket_queue` in shadow mode",
+                Cause::Concurrency | Cause::Leased | Cause::Synced => "`concurrency` in shadow mode",
+            };
             (
                 format!(
-                    "counted by each process for itself: this version does not share `{name}` in shadow mode between processes yet"
+                    "counted by each process for itself: this version does not share {name} between processes yet"
                 ),
                 "write `scope: local`, which is what happens, until the release that shares it",
             )

@@ -45,7 +45,7 @@ impl PendingResponse {
     pub(super) fn time_left(&self, headers: &HeaderMap) -> Option<Duration> {
         let total = self.running.client().worker.settings.timeouts.total;
         let passed = Duration::from_nanos(self.running.since().nanos());
-        time_left::of(total, passed, self.grpc.then_some(headers))
+        time_left::of(total, passed, headers, self.grpc)
     }
 
     /// How fast the body has to come. A call of gRPC may be a stream of messages that are far apart.

@@ -325,3 +325,57 @@ fn waits_of_hours() {
         check("long-wait", &[("", &format!("      - {{ name: x, {text} }}\n"), expected)]);
     }
 }
+
+#[test]
+fn queues_with_places_that_nobody_can_use() {
+    let queue = "      - { name: x, algorithm: leaky_bucket_queue, refill_rate: 10";
+    let said = "5 warning long-queue: `x` has 21 places, and only 20 requests leave within 2 s";
+    let tier =
+        "5 warning long-queue: the tier `pro` of `x` has 30 places, and only 20 requests leave within 2 s";
+    let tiers =
+        format!("{queue}, capacity: 20, max_wait: 2s, tier_overrides: {{ pro: {{ capacity: 30 }} }} }}\n");
+    check(
+        "long-queue",
+        &[
+            ("", &format!("{queue}, capacity: 20, max_wait: 2s }}\n"), &[]),
+            ("", &format!("{queue}, capacity: 2000 }}\n"), &[]),
+            ("", &format!("{queue}, capacity: 21, max_wait: 2s }}\n"), &[said]),
+            ("", &tiers, &[tier]),
+        ],
+    );
+}
+
+#[test]
+fn lines_of_which_each_key_has_one() {
+    let queue = "      - { name: x, algorithm: leaky_bucket_queue, capacity: 5, refill_rate: 10";
+    let said = "5 warning one-line: `x` has one line for each key: `fair_by` is what `consumer_key` is";
+    check(
+        "one-line",
+        &[
+            ("", &format!("{queue}, consumer_key: ip, fair_by: ip }}\n"), &[said]),
+            ("", &format!("{queue}, consumer_key: everyone, fair_by: ip }}\n"), &[]),
+            ("", &format!("{queue}, consumer_key: ip }}\n"), &[]),
+        ],
+    );
+}
+
+#[test]
+fn limits_for_everyone_that_are_lower_than_what_one_client_is_promised() {
+    let limits = |all: u64, mode: &str| {
+        format!(
+            "      - {{ name: all, algorithm: concurrency, limit: {all}, consumer_key: everyone, mode: {mode} }}\n      - \
+             {{ name: x, algorithm: concurrency, limit: 10, consumer_key: ip, tier_overrides: {{ pro: {{ limit: 50 }} }} }}\n"
+        )
+    };
+    let said = "5 warning low-concurrency: `all` admits 49 at the same time from everyone together, and `x` promises 50 to the tier `pro`";
+    check(
+        "low-concurrency",
+        &[
+            ("", &limits(50, "enforced"), &[]),
+            ("", &limits(49, "enforced"), &[said]),
+            ("", &limits(49, "shadow"), &[]),
+            // Then nothing is admitted at all, on purpose.
+            ("", &limits(0, "enforced"), &[]),
+        ],
+    );
+}
