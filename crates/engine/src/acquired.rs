@@ -160,7 +160,10 @@ impl AcquiredPermits {
 }
 
 /// What a permit was counted by.
-#[cfg_attr(not(feature = "redis"), expect(clippy::missing_const_for_fn, reason = "it is not with the feature `redis`"))]
+#[cfg_attr(
+    not(feature = "redis"),
+    expect(clippy::missing_const_for_fn, reason = "it is not with the feature `redis`")
+)]
 fn source_of(_permit: &Permit) -> Source {
     #[cfg(feature = "redis")]
     if _permit.is_degraded() {

@@ -222,7 +222,10 @@ impl Enforcer {
 
     /// The outcome where the store of a concurrency limit gave no answer, and the limit denies then.
     #[cfg(feature = "policy")]
-    pub(crate) fn unknown(why: &'static str, (decided_at, matched): (Micros, tollgate_policy::RequestMatch)) -> Outcome {
+    pub(crate) fn unknown(
+        why: &'static str,
+        (decided_at, matched): (Micros, tollgate_policy::RequestMatch),
+    ) -> Outcome {
         let charged = SourceCharge { receipt: None, decided_at, path: None, matched: Some(matched) };
         undetermined(Unavailable::Store(why), &charged)
     }

@@ -243,7 +243,11 @@ impl LeakyQueue {
 
     /// Waits in the queue of this process, also if the schedule is in a store.
     #[cfg(feature = "redis")]
-    pub(crate) async fn enter_here(&self, key: &[u8], most: Option<Duration>) -> Result<Departure, QueueError> {
+    pub(crate) async fn enter_here(
+        &self,
+        key: &[u8],
+        most: Option<Duration>,
+    ) -> Result<Departure, QueueError> {
         self.enter_by(self.request(key, None, most)?).await
     }
 

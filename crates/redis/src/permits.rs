@@ -1,8 +1,8 @@
 //! Permits that several processes share: this process's part of them. What it may use is decided by `tollgate_algorithms::permits`.
 
+mod driver;
 mod entry;
 mod held;
-mod driver;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -172,12 +172,7 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(
-        self: &Arc<Self>,
-        key: &PermitKey,
-        fails_open: bool,
-        patience: Patience,
-    ) -> Result<Held, Begun> {
+    fn begin(self: &Arc<Self>, key: &PermitKey, fails_open: bool, patience: Patience) -> Result<Held, Begun> {
         let mut state = self.lock();
         let now = boot_clock::now();
         let entry = state.keys.entry(key.name).or_insert_with(|| Entry::new(key.marker));

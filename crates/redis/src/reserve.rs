@@ -88,7 +88,9 @@ impl SlotAsk {
         }
         let micros = Micros::new(number::<7>(&mut bytes)?);
         let reserved = match what {
-            0 => Reserved::Slot(Slot { at: micros, fraction: number::<7>(&mut bytes)?, count: quota.count() }),
+            0 => {
+                Reserved::Slot(Slot { at: micros, fraction: number::<7>(&mut bytes)?, count: quota.count() })
+            }
             1 => Reserved::Full(micros),
             2 => Reserved::TooLong(micros),
             _ => return None,

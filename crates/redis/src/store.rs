@@ -15,8 +15,8 @@ use tollgate_algorithms::{Decision, Limit, Mode, Quota, Receipt};
 use crate::link_error::cut;
 use crate::refusal_cache::{CacheAction, InFlightCharge, InFlightQuery, RefusalCache, Turn};
 use crate::{
-    Address, Command, Exchange, ExchangeReply, Health, Hit, KeyName, Link, LinkError, OpenError, Reply, Settings,
-    SlotAsk, SlotReply, StoreError, Value,
+    Address, Command, Exchange, ExchangeReply, Health, Hit, KeyName, Link, LinkError, OpenError, Reply,
+    Settings, SlotAsk, SlotReply, StoreError, Value,
 };
 
 /// The state of limits on one Redis or Valkey server, for several processes. Cheap to clone; clones refer to the same store.

@@ -130,7 +130,10 @@ impl Processes {
         let said = answers.next().ok_or("no answer")??;
         let said = exchange.read(&said).map_err(|error| error.to_string())?;
         if said != expected {
-            return Err(format!("{exchange:?} at {}: the server says {said:?}, the core {expected:?}", self.now));
+            return Err(format!(
+                "{exchange:?} at {}: the server says {said:?}, the core {expected:?}",
+                self.now
+            ));
         }
         for (name, ledger) in &self.keys {
             let kept = answers.next().ok_or("no value")?;
@@ -139,9 +142,8 @@ impl Processes {
             let lasts = until.map(|until| until.saturating_sub(self.now));
             // A key that this call was not about has been there for longer.
             let asked = exchange.asks.iter().zip(&said.answers).find(|(ask, _)| ask.0 == *name);
-            let is_written = asked.is_some_and(|(_, answer)| {
-                answer.result == tollgate_algorithms::permits::Result::Recorded
-            });
+            let is_written = asked
+                .is_some_and(|(_, answer)| answer.result == tollgate_algorithms::permits::Result::Recorded);
             same_life(answers.next().ok_or("no time to live")?, lasts.filter(|_| is_written))?;
         }
         count(tally, &exchange, &said);
@@ -205,7 +207,8 @@ impl Processes {
         let is_recovering = since.is_none_or(is_recent);
         self.marker.1 = since.or(Some(now));
         let asked = |(name, request): &(KeyName, Request)| {
-            let (_, ledger) = self.keys.iter_mut().find(|(other, _)| other == name).expect("it is one of them");
+            let (_, ledger) =
+                self.keys.iter_mut().find(|(other, _)| other == name).expect("it is one of them");
             ledger.exchange(request, now, is_recovering)
         };
         ExchangeReply { now, is_recovering, answers: exchange.asks.iter().map(asked).collect() }
@@ -289,7 +292,9 @@ impl Queue {
         let said = ask.read(self.name, &self.quota, &said).map_err(|error| error.to_string())?;
         if said != expected {
             let (now, quota) = (self.now, self.quota);
-            return Err(format!("{ask:?} at {now} under {quota}: the server says {said:?}, the core {expected:?}"));
+            return Err(format!(
+                "{ask:?} at {now} under {quota}: the server says {said:?}, the core {expected:?}"
+            ));
         }
         let kept = (self.slots != Slots::default()).then(|| slots_value(&self.slots));
         same_value(self.name, answers.next().ok_or("no value")?, kept)?;
@@ -384,7 +389,10 @@ pub const MUTANTS: &[Mutant] = &[
     mutant("local unmet = keep + want - level", "local unmet = want"),
     mutant("if level > 0 or unmet > 0 then", "if level > 0 then"),
     mutant("local ends = now + lease", "local ends = now + lease + 1"),
-    mutant("pack('>c16I6I3I3I7', id, seq, level, unmet, ends)", "pack('>c16I6I3I3I7', id, seq, level, want, ends)"),
+    mutant(
+        "pack('>c16I6I3I3I7', id, seq, level, unmet, ends)",
+        "pack('>c16I6I3I3I7', id, seq, level, want, ends)",
+    ),
     mutant("elseif state then\nvalues[place] = ''", "elseif false then\nvalues[place] = ''"),
     mutant("lasts[place] / 1000 + SLACK", "lasts[place] + SLACK"),
     mutant("wanting + 1, short", "wanting, short"),

@@ -171,7 +171,8 @@ impl Holder {
         match answer.result {
             Result::Recorded => {
                 self.level = answer.level;
-                let margin = Micros::new(flight.lease.get().div_ceil(1_000)).saturating_add(Micros::MILLISECOND);
+                let margin =
+                    Micros::new(flight.lease.get().div_ceil(1_000)).saturating_add(Micros::MILLISECOND);
                 self.deadline = flight.sent.saturating_add(flight.lease).saturating_sub(margin);
                 self.renew_at = renewal(flight);
                 self.wants = answer.level < flight.wanted;

@@ -70,10 +70,13 @@ impl Acquire {
     #[cfg(feature = "redis")]
     pub(super) fn of_shared(limit: ConcurrencyLimit, key: &[u8]) -> Self {
         let (asking, key) = (limit.clone(), key.to_vec());
-        let permit = Box::pin(async move {
-            asking.ask_store(&key, tollgate_redis::Patience::Waits).await
-        });
-        Self { limit, within: None, state: State::Shared { permit, deadline: None, has_begun: false } }
+        let permit = Box::pin(async move { asking.ask_store(&key, tollgate_redis::Patience::Waits).await });
+        Self {
+            limit,
+            within: None,
+            member: NO_MEMBER,
+            state: State::Shared { permit, deadline: None, has_begun: false },
+        }
     }
 
     /// Waits for a permit of a shared limit.

@@ -91,7 +91,10 @@ impl fmt::Display for AcquireError {
             Self::Busy(busy) => busy.fmt(f),
             Self::TimedOut(busy) => write!(f, "waited in vain: {busy}"),
             Self::Unavailable { limit, why } => {
-                write!(f, "the store of `{limit}` gave no answer ({why}), and its failure rule grants nothing")
+                write!(
+                    f,
+                    "the store of `{limit}` gave no answer ({why}), and its failure rule grants nothing"
+                )
             }
             Self::WouldBlock { limit } => write!(
                 f,

@@ -124,7 +124,12 @@ impl ConcurrencyLimit {
     }
 
     /// What the failure rule says.
-    fn without_store(&self, id: u64, shared: &SharedPermits, why: &'static str) -> Result<Permit, AcquireError> {
+    fn without_store(
+        &self,
+        id: u64,
+        shared: &SharedPermits,
+        why: &'static str,
+    ) -> Result<Permit, AcquireError> {
         let unavailable = || AcquireError::Unavailable { limit: self.name().to_owned(), why };
         match shared.fails {
             FailureRule::Deny => Err(unavailable()),

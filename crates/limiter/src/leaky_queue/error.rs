@@ -33,7 +33,10 @@ impl fmt::Display for QueueError {
             Self::TooLong(long) => write!(f, "the wait would be {}, which is too long", wait(long)),
             Self::NoRoom => f.write_str("there is no room for another key: give the limiter a larger budget"),
             Self::Unavailable(why) => {
-                write!(f, "the store of the queue gave no answer ({why}), and its failure rule lets nobody pass")
+                write!(
+                    f,
+                    "the store of the queue gave no answer ({why}), and its failure rule lets nobody pass"
+                )
             }
             Self::Hit(error) => error.fmt(f),
         }

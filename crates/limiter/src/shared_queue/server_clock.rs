@@ -45,9 +45,9 @@ impl ServerClock {
     pub(super) fn note(&mut self, sent: Micros, received: Micros, server: Micros) {
         let (now, round_trip) = (received.get(), received.saturating_sub(sent).get());
         let sample = Sample { received: now, server: server.get(), round_trip };
-        self.samples = self.samples.map(|old| {
-            old.filter(|old| now.saturating_sub(old.received) <= SECONDS as u64 * 1_000_000)
-        });
+        self.samples = self
+            .samples
+            .map(|old| old.filter(|old| now.saturating_sub(old.received) <= SECONDS as u64 * 1_000_000));
         let (low, high) = sample.bounds(now);
         let contradicts = |old: &Sample| {
             let (old_low, old_high) = old.bounds(now);

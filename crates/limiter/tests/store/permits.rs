@@ -106,7 +106,10 @@ fn under_load_no_more_than_the_limit_are_in_use_and_every_slot_is_given_back() {
                     // Some lose patience, at any await point.
                     let acquiring = limit.acquire("ada");
                     let permit = if turn % 5 == 4 {
-                        tokio::time::timeout(Duration::from_millis(turn), acquiring).await.ok().map(Result::unwrap)
+                        tokio::time::timeout(Duration::from_millis(turn), acquiring)
+                            .await
+                            .ok()
+                            .map(Result::unwrap)
                     } else {
                         Some(acquiring.await.unwrap())
                     };

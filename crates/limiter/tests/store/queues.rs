@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tollgate::{FailureRule, LeakyQueue, Limiter, Micros, Quota, QueueError};
+use tollgate::{FailureRule, LeakyQueue, Limiter, Micros, QueueError, Quota};
 
 use crate::support::World;
 
@@ -60,7 +60,9 @@ fn who_could_not_leave_in_time_is_refused_at_once_and_told_the_wait() {
         assert_eq!(one.enter("ada").await.unwrap().behind, 0);
         // In the other process it is known that somebody has just left.
         let most = Duration::from_secs(1);
-        let Err(QueueError::TooLong(wait)) = other.enter_within("ada", most).await else { panic!("it is too long") };
+        let Err(QueueError::TooLong(wait)) = other.enter_within("ada", most).await else {
+            panic!("it is too long")
+        };
         assert!(wait > Duration::from_secs(50) && wait <= Duration::from_secs(60), "{wait:?}");
         assert!(other.enter("bob").await.is_ok());
         let waiting = tokio::spawn({

@@ -65,7 +65,9 @@ impl Pool {
         let marker = state.keys.get(due.first()?)?.marker;
         let mut batch = Batch { marker, asks: Vec::with_capacity(due.len()) };
         for name in due {
-            let Some(entry) = state.keys.get_mut(&name).filter(|entry| entry.marker == marker) else { continue };
+            let Some(entry) = state.keys.get_mut(&name).filter(|entry| entry.marker == marker) else {
+                continue;
+            };
             let seq = self.seq.fetch_add(1, Ordering::Relaxed) + 1;
             batch.asks.push((name, entry.send(now, (self.id, seq), self.lease)));
             self.rearm(state, name);

@@ -77,7 +77,12 @@ impl Validity {
 }
 
 impl Held {
-    pub(super) fn new(pool: &Arc<Pool>, name: Name, (term, number): (&Arc<Term>, u64), fails_open: bool) -> Self {
+    pub(super) fn new(
+        pool: &Arc<Pool>,
+        name: Name,
+        (term, number): (&Arc<Term>, u64),
+        fails_open: bool,
+    ) -> Self {
         let validity = Validity { term: Arc::clone(term), fails_open };
         Self { pool: Arc::clone(pool), name, number, since: boot_clock::now(), validity }
     }

@@ -70,7 +70,16 @@ impl RequestBody {
     /// No body.
     pub(crate) fn empty() -> Self {
         let rest = RemainingBody { held: None, body: None, trailers: None };
-        Self { rest, watch: None, live: None, waiting: false, begun: false, left: 0, pace: None, validities: Validities::default() }
+        Self {
+            rest,
+            watch: None,
+            live: None,
+            waiting: false,
+            begun: false,
+            left: 0,
+            pace: None,
+            validities: Validities::default(),
+        }
     }
 
     /// A client's body, which may have `bytes_max` and has to keep the pace, of a request that was asked about. If it fails, the

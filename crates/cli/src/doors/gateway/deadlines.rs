@@ -264,7 +264,9 @@ impl Deadlines {
     /// What is wrong with the client's body.
     pub(crate) fn fault(&self) -> Option<BodyFault> {
         let fault = self.fault.load(Ordering::Relaxed);
-        [BodyFault::Broken, BodyFault::TooLarge, BodyFault::Void].into_iter().find(|known| *known as u8 == fault)
+        [BodyFault::Broken, BodyFault::TooLarge, BodyFault::Void]
+            .into_iter()
+            .find(|known| *known as u8 == fault)
     }
 
     /// The response has begun.

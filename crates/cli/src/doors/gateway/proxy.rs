@@ -236,7 +236,8 @@ impl IncomingRequest {
         to_answer.running.passed_on();
         let bytes_max = to_answer.running.client().worker.settings.bounds.body_bytes;
         let bounds = (bytes_max, to_answer.pace());
-        let body = RequestBody::of_client(rest, to_answer.running.watch(), &live, bounds).with_validities(validities);
+        let body = RequestBody::of_client(rest, to_answer.running.watch(), &live, bounds)
+            .with_validities(validities);
         let trusted = &live.limits.policy().settings().trusted_proxies;
         let behind =
             trusted.header().map(|_| trusted.client(to_answer.running.client().peer, &parts.headers).address);

@@ -3,9 +3,9 @@
 use super::group_findings::{by_cause, finding};
 use crate::document::diagnostic::Diagnostic;
 use crate::model::{PolicyLimit, Scope};
-use tollgate_algorithms::Mode;
 use crate::numbers::Algorithm;
 use crate::policy::Policy;
+use tollgate_algorithms::Mode;
 
 /// Why a limit does not do what it says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
