@@ -3,6 +3,7 @@
 //! It knows nothing of Tollgate, so that every crate's tests can use it.
 
 pub mod allocations;
+pub mod cluster;
 pub mod dice;
 pub mod folder;
 pub mod make;

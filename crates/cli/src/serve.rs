@@ -54,7 +54,7 @@ pub struct Running {
     stop: Sender<bool>,
     /// The runtime of the shared store's connections, if there is one.
     store: Option<Runtime>,
-    caught: SignalHandlers,
+    handlers: SignalHandlers,
 }
 
 /// Signal handlers, installed before anybody can connect: accepted clients get responses even if a signal arrives during start-up.
@@ -63,19 +63,19 @@ struct SignalHandlers {
     runtime: Runtime,
     signals: Signals,
     /// SIGHUP, which triggers a reload.
-    asked: tokio::sync::mpsc::Receiver<()>,
+    reload_requests: tokio::sync::mpsc::Receiver<()>,
 }
 
 impl SignalHandlers {
     fn new() -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("cannot create a runtime: {error}"))?;
-        let uncaught = |error: io::Error| format!("cannot install a signal handler: {error}");
-        let (signals, asked) = {
+        let not_installed = |error: io::Error| format!("cannot install a signal handler: {error}");
+        let (signals, reload_requests) = {
             let _within = runtime.enter();
-            (Signals::new().map_err(uncaught)?, hang_ups().map_err(uncaught)?)
+            (Signals::new().map_err(not_installed)?, hang_ups().map_err(not_installed)?)
         };
-        Ok(Self { runtime, signals, asked })
+        Ok(Self { runtime, signals, reload_requests })
     }
 }
 
@@ -134,7 +134,7 @@ pub fn start_from(
     let live =
         Arc::new(PolicyHandle::new(ActivePolicy::new(limits, settings.answers, &metrics, 1), &metrics));
     file_descriptors::make_room(&mut settings, &logs);
-    let caught = SignalHandlers::new().map_err(other)?;
+    let handlers = SignalHandlers::new().map_err(other)?;
     let listen = if settings.has_gateway() { settings.listen.as_slice() } else { &[] };
     let listeners = listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
     let mut entrances = Vec::new();
@@ -154,7 +154,7 @@ pub fn start_from(
     operations.enter(Phase::Ready);
     let reloader = Reloader::new(&common, startup, loaded.seen);
     let stop = channel(false).0;
-    Ok(Running { gateway, endpoints, common, operations, operations_at, reloader, stop, store, caught })
+    Ok(Running { gateway, endpoints, common, operations, operations_at, reloader, stop, store, handlers })
 }
 
 /// How long shutdown waits for calls to the shared store.
@@ -232,22 +232,22 @@ impl Running {
     /// # Errors
     /// If a worker failed. The others are stopped then.
     pub fn run(self) -> Result<(), String> {
-        let Self { gateway, endpoints, common, operations, operations_at, reloader, stop, store, caught } =
+        let Self { gateway, endpoints, common, operations, operations_at, reloader, stop, store, handlers } =
             self;
-        let SignalHandlers { runtime, signals, asked } = caught;
-        let told = store.is_some().then(|| Arc::clone(&common.live));
+        let SignalHandlers { runtime, signals, reload_requests } = handlers;
+        let store_watched = store.is_some().then(|| Arc::clone(&common.live));
         let logs = Arc::clone(&common.logs);
         let logs_of_around = Arc::clone(&logs);
-        let around =
+        let shutdown =
             ShutdownContext { gateway, endpoints, logs: logs_of_around, operations, operations_at, stop };
         let ended = runtime.block_on(async {
-            let reloading = tokio::spawn(reloader.run(asked, pending()));
+            let reloading = tokio::spawn(reloader.run(reload_requests, pending()));
             tokio::spawn(memory_full::tell(Arc::clone(&common.live), Arc::clone(&logs)));
-            if let Some(live) = told {
+            if let Some(live) = store_watched {
                 tokio::spawn(store_outages::tell(live, logs));
             }
             tokio::spawn(look_up(common));
-            around.until_stopped(signals, reloading).await
+            shutdown.until_stopped(signals, reloading).await
         });
         // Nobody waits for the workers when it has to end at once.
         runtime.shutdown_background();

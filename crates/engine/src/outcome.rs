@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use tollgate::Unavailable;
@@ -108,6 +109,15 @@ impl Refusal {
     #[must_use]
     pub const fn retry(&self) -> Retry {
         self.retry
+    }
+
+    /// How long to wait until the same request is granted, if nothing more is charged until then. `None` if waiting never helps.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.retry {
+            Retry::After(wait) => Some(wait.into()),
+            Retry::Never => None,
+        }
     }
 
     /// Why the limit refuses.

@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderName;
-use tollgate::{FailureRule, Limiter, NamedLimit};
+use tollgate::{AsKey, FailureRule, Limiter, NamedLimit};
 use tollgate_algorithms::{Limit, Mode};
 
 use crate::descriptor::{LimitDescriptor, Visibility};
 use crate::failure;
 use crate::head::RequestHead;
+use crate::key::{KeyKind, push};
 
 /// A limit written in Rust.
 ///
@@ -54,8 +55,8 @@ pub(crate) enum Scope {
 #[derive(Clone)]
 pub struct KeyExtractor(pub(crate) Extraction);
 
-/// Identifies the client by the server's own code.
-type KeyFn = dyn Fn(&RequestHead<'_>) -> Option<Vec<u8>> + Send + Sync;
+/// Identifies the client by the server's own code: appends its key, or returns `false` if there is none.
+type KeyFn = dyn Fn(&RequestHead<'_>, &mut Vec<u8>) -> bool + Send + Sync;
 /// The numbers for a request by the server's own code.
 pub(crate) type LimitFn = dyn Fn(&RequestHead<'_>) -> Option<Limit> + Send + Sync;
 /// The cost of a request by the server's own code.
@@ -104,9 +105,28 @@ impl KeyExtractor {
 
     /// One quota for each key that this function returns, such as the id of a user whom earlier middleware has verified. `None`
     /// or an empty key stands for the client's address.
+    ///
+    /// A key is any value with bytes: text, a number, a tuple (see [`AsKey`]).
+    ///
+    /// ```
+    /// use tollgate_engine::KeyExtractor;
+    ///
+    /// // The header `x-org`, as text:
+    /// KeyExtractor::from_fn(|head| Some(head.headers.get("x-org")?.to_str().ok()?.to_owned()));
+    /// // What middleware verified, as a pair of numbers:
+    /// KeyExtractor::from_fn(|head| head.extension::<(u32, u64)>().copied());
+    /// ```
     #[must_use]
-    pub fn from_fn(key: impl Fn(&RequestHead<'_>) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
-        Self(Extraction::Fn(Arc::new(key)))
+    pub fn from_fn<K: AsKey>(key: impl Fn(&RequestHead<'_>) -> Option<K> + Send + Sync + 'static) -> Self {
+        Self(Extraction::Fn(Arc::new(move |head, bytes| {
+            let Some(key) = key(head) else { return false };
+            let key = key.key_bytes();
+            let key = key.as_ref();
+            if !key.is_empty() {
+                push(bytes, KeyKind::Consumer, key);
+            }
+            !key.is_empty()
+        })))
     }
 }
 

@@ -168,7 +168,7 @@ impl Prefixes {
         1_u64 << bits.min(16)
     }
 
-    /// Whether the wide prefix can have so many times the limit.
+    /// Whether the wide prefix can have a multiple of the limit.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Which headers of a request go on to an upstream, by their names alone: so that none stands in for one that was read here.
+//! Selects by name the request headers that a gateway forwards, so that no look-alike replaces a header that a limit reads.
 
 use http::HeaderName;
 

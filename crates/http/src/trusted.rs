@@ -156,7 +156,7 @@ impl TrustedProxies {
     /// If the count is 0.
     pub fn hops(count: u8, header: ForwardHeader) -> Result<Self, String> {
         let count = NonZeroU8::new(count).ok_or(
-            "0 hops trust nobody: give the number of your proxies, or trust none and leave the header out",
+            "0 hops trust no proxy: give the number of your proxies, or trust none and leave the header out",
         )?;
         Ok(Self::Hops { count, header })
     }

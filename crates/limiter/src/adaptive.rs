@@ -1,4 +1,4 @@
-//! Adaptive concurrency limits: how many requests may be in progress follows what the service behind can do.
+//! Adaptive concurrency limits: the number of permits follows the latency and the failures of a service.
 //!
 //! The machines that find the limit are those of [`tollgate_algorithms::adaptive`], which explains how they work; here they meet permits and
 //! a clock.

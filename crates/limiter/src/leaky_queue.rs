@@ -103,7 +103,7 @@ struct QueuePlace<'a> {
 
 /// Who wants to leave, and when it is too late for that.
 #[derive(Clone, Copy)]
-struct Request {
+pub(crate) struct Request {
     id: u64,
     member: u64,
     most: Option<Micros>,
@@ -241,16 +241,6 @@ impl LeakyQueue {
         self.enter_by(self.request(key.as_ref(), Some(member.as_ref()), most)?).await
     }
 
-    /// Waits in the queue of this process, also if the schedule is in a store.
-    #[cfg(feature = "redis")]
-    pub(crate) async fn enter_here(
-        &self,
-        key: &[u8],
-        most: Option<Duration>,
-    ) -> Result<Departure, QueueError> {
-        self.enter_by(self.request(key, None, most)?).await
-    }
-
     /// Leaves if nobody waits and the last departure is long enough ago.
     ///
     /// # Errors
@@ -268,7 +258,7 @@ impl LeakyQueue {
         Ok(Departure { waited: Duration::ZERO, behind: 0 })
     }
 
-    fn request(
+    pub(crate) fn request(
         &self,
         key: &[u8],
         member: Option<&[u8]>,
@@ -287,7 +277,7 @@ impl LeakyQueue {
         Ok(self.family.hash.of(key))
     }
 
-    async fn enter_by(&self, request: Request) -> Result<Departure, QueueError> {
+    pub(crate) async fn enter_by(&self, request: Request) -> Result<Departure, QueueError> {
         let Request { id, member, most, since } = request;
         let Some(mut waiting) = self.join(request)? else {
             return Ok(Departure { waited: Duration::ZERO, behind: 0 });

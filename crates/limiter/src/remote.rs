@@ -4,7 +4,9 @@
 //! refuses, they are given back. So a request is charged whole or not at all, as everywhere; for the time of one call others
 //! may see what is given back in the end as spent.
 
+mod groups;
 mod hits;
+mod permits;
 
 use std::sync::{Arc, OnceLock};
 
@@ -75,6 +77,12 @@ impl Limiter {
     #[must_use]
     pub fn refused_from_memory(&self) -> u64 {
         self.0.shared.as_ref().map_or(0, |shared| shared.store.refused_from_memory())
+    }
+
+    /// The health of each node, by its address, if the store is a cluster.
+    #[must_use]
+    pub fn store_nodes(&self) -> Vec<(String, Health)> {
+        self.0.shared.as_ref().map_or_else(Vec::new, |shared| shared.store.nodes())
     }
 
     /// How the link to the store is doing; `None` if there is none.
@@ -259,6 +267,10 @@ impl RemoteStore {
         match &charged {
             Ok(ChargeResult::Asked(_)) => self.events.answered(),
             Ok(ChargeResult::Remembered(_)) => {}
+            Ok(ChargeResult::InGroups(groups)) => match &groups.failed {
+                None => self.events.answered(),
+                Some(error) => self.events.failed(error.name()),
+            },
             Err(error) => self.events.failed(error.name()),
         }
         match charged {
@@ -266,10 +278,13 @@ impl RemoteStore {
                 drop(here_charged);
                 self.remembered(inner, &hits, &known)
             }
+            Ok(ChargeResult::InGroups(groups)) => {
+                self.decided_in_groups(inner, &hits, (here, here_charged), groups)
+            }
             Ok(ChargeResult::Asked(Reply::Decided { granted: true, decisions })) => {
                 let far = self.results(&hits, &decisions, Source::Own);
                 let answers = hits.merged(&here.answers, &far);
-                let receipt = written(&hits, here_charged.receipt.take(), &answers);
+                let receipt = written(&hits, here_charged.receipt.take(), &answers, &[]);
                 Ok((Verdict { kind: Kind::Granted, answers }, receipt))
             }
             Ok(ChargeResult::Asked(Reply::Decided { granted: false, decisions })) => {
@@ -318,19 +333,6 @@ impl RemoteStore {
         adjusted.unwrap_or(Adjustment::UNSETTLED)
     }
 
-    pub(crate) fn naming_in(&self, namespace: &str) -> Naming {
-        self.naming.in_namespace(namespace)
-    }
-
-    /// The permits that this process has in the store, and their names in a namespace. `None` if there is no randomness for its number.
-    pub(crate) fn permits(&self, namespace: &str) -> Option<(PermitPool, Naming)> {
-        let pool = self.permits.get_or_init(|| {
-            let (high, low) = (getrandom::u64().ok()?, getrandom::u64().ok()?);
-            Some(PermitPool::new(&self.store, u128::from(high) << 64 | u128::from(low)))
-        });
-        Some((pool.clone()?, self.naming.in_namespace(namespace)))
-    }
-
     pub(crate) const fn store(&self) -> &Store {
         &self.store
     }
@@ -363,8 +365,13 @@ impl Drop for LocalChargeGuard<'_> {
     }
 }
 
-/// What was charged, here and in the store, on one receipt.
-fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[HitResult]) -> Option<Receipt> {
+/// What was charged, here and in the store, on one receipt. The hits at the places in `elsewhere` were not charged in the store.
+fn written(
+    hits: &Hits<'_>,
+    near: Option<Receipt>,
+    answers: &[HitResult],
+    elsewhere: &[usize],
+) -> Option<Receipt> {
     let mut parts: InlineList<ChargePart> =
         InlineList::for_as_many(hits.all.iter().filter(|hit| !hit.non_refundable).count());
     let mut near = near;
@@ -377,6 +384,9 @@ fn written(hits: &Hits<'_>, near: Option<Receipt>, answers: &[HitResult]) -> Opt
             parts.extend(part.map(|part| ChargePart { hit: place, ..part }));
             continue;
         };
+        if elsewhere.contains(&place) {
+            continue;
+        }
         let (limit, decision) = (hit.limit.limit, answer.decision());
         let nothing = tollgate_algorithms::Receipt { at: decision.at, cost: 0, limit };
         // A guess of nothing can still be committed with something.

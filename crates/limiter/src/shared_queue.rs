@@ -59,6 +59,11 @@ impl LeakyQueue {
         queue
     }
 
+    /// Waits in the queue of this process, also if the schedule is in a store.
+    async fn enter_here(&self, key: &[u8], most: Option<Duration>) -> Result<Departure, QueueError> {
+        self.enter_by(self.request(key, None, most)?).await
+    }
+
     async fn sleep_until(&self, until: Micros) {
         self.limiter.0.timers.sleep_until(until).await;
     }

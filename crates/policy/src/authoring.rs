@@ -1,4 +1,4 @@
-//! Tools for people who write and review policies. Nothing here runs while requests are decided.
+//! Tools for authors and reviewers of policies. None of them runs while requests are decided.
 
 pub(crate) mod annotate;
 pub mod diff;

@@ -146,7 +146,7 @@ pub struct PolicyLimit {
     pub tiers: Vec<TierNumbers>,
     /// Whose budget.
     pub key: ConsumerKey,
-    /// Of so many times the limit per address, where a key is not verified.
+    /// Of a multiple of the limit per address, where a key is not verified.
     pub address_ceiling: Option<u64>,
     /// At what cost.
     pub cost: Cost,

@@ -6,15 +6,20 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The address of one Redis or Valkey server.
+/// The address of a Redis or Valkey server, of a server behind Sentinel, or of a cluster.
 ///
 /// - `redis://host`, `redis://host:6379/2`, `redis://user:password@host`, `redis://:password@[::1]:6379`
 /// - `rediss://…`: the same with TLS
 /// - `unix:///run/redis.sock`, and after a `?`, joined by `&`: `db=2`, `user=…`, `pass=…`
+/// - `redis+sentinel://host,host:26379/name`, and `/name/2` for a database: the primary that these Sentinels monitor under this name
+/// - `redis+cluster://host,host:6379`: the cluster of which these are nodes
+/// - `rediss+sentinel://…` and `rediss+cluster://…`: the same with TLS
+///
+/// A user and a password before `@` are those of the data servers. A Sentinel that requires a password gets the same.
 ///
 /// The password of a user without one, `redis://user@host`, is in a [file](crate::Settings::password).
 ///
-/// `valkey://` and `valkeys://` mean `redis://` and `rediss://`. The default port is 6379, the default database 0.
+/// `valkey` and `valkeys` mean `redis` and `rediss`. The default port is 6379, that of a Sentinel 26379, and the default database 0.
 /// Special characters in a user or password may need percent-encoding. Neither `Debug`
 /// nor `Display` nor an error shows the password.
 ///
@@ -42,7 +47,21 @@ pub(crate) enum Place {
     Tcp { host: String, port: u16, tls: bool },
     /// A socket in the file system.
     Unix(PathBuf),
+    /// The primary that Sentinels monitor under a name.
+    Sentinel { sentinels: Vec<Node>, name: String, tls: bool },
+    /// A cluster, of which some nodes are known.
+    Cluster { seeds: Vec<Node>, tls: bool },
 }
+
+/// A host and its port.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Node {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+/// Maximum number of hosts in an address. A longer list is rejected.
+pub const HOSTS_MAX: usize = 32;
 
 /// Why an address is invalid. It shows no part of the address, because in a malformed one, any part may be the password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +83,12 @@ pub enum AddressError {
     NotUtf8,
     /// There is no path to a socket.
     Path,
+    /// There is no name of a primary for Sentinel.
+    SentinelName,
+    /// A cluster has no databases.
+    ClusterDatabase,
+    /// There are more than [`HOSTS_MAX`] hosts.
+    Hosts,
 }
 
 impl Address {
@@ -94,6 +119,38 @@ impl Address {
     pub(crate) const fn database(&self) -> u32 {
         self.database
     }
+
+    /// Returns true if connections use TLS.
+    pub(crate) const fn has_tls(&self) -> bool {
+        match &self.place {
+            Place::Tcp { tls, .. } | Place::Sentinel { tls, .. } | Place::Cluster { tls, .. } => *tls,
+            Place::Unix(_) => false,
+        }
+    }
+
+    /// The hosts in the address.
+    pub(crate) fn hosts(&self) -> Vec<&str> {
+        match &self.place {
+            Place::Tcp { host, .. } => vec![host],
+            Place::Unix(_) => Vec::new(),
+            Place::Sentinel { sentinels: nodes, .. } | Place::Cluster { seeds: nodes, .. } => {
+                nodes.iter().map(|node| node.host.as_str()).collect()
+            }
+        }
+    }
+
+    /// The same user, password and TLS at one node.
+    pub(crate) fn at(&self, node: &Node) -> Self {
+        let place = Place::Tcp { host: node.host.clone(), port: node.port, tls: self.has_tls() };
+        Self { place, ..self.clone() }
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (open, close) = if self.host.contains(':') { ("[", "]") } else { ("", "") };
+        write!(f, "{open}{}{close}:{}", self.host, self.port)
+    }
 }
 
 impl FromStr for Address {
@@ -106,6 +163,10 @@ impl FromStr for Address {
             "redis" | "valkey" => parse::tcp(&parts, false),
             "rediss" | "valkeys" => parse::tcp(&parts, true),
             "unix" => parse::unix(&parts),
+            "redis+sentinel" | "valkey+sentinel" => parse::sentinel(&parts, false),
+            "rediss+sentinel" | "valkeys+sentinel" => parse::sentinel(&parts, true),
+            "redis+cluster" | "valkey+cluster" => parse::cluster(&parts, false),
+            "rediss+cluster" | "valkeys+cluster" => parse::cluster(&parts, true),
             _ => Err(AddressError::Scheme),
         }
     }
@@ -119,12 +180,17 @@ impl fmt::Display for Address {
             (user, false) => format!("{user}@"),
             (user, true) => format!("{user}:***@"),
         };
+        let scheme = if self.has_tls() { "rediss" } else { "redis" };
+        let list = |nodes: &[Node]| nodes.iter().map(Node::to_string).collect::<Vec<_>>().join(",");
         match &self.place {
-            Place::Tcp { host, port, tls } => {
-                let scheme = if *tls { "rediss" } else { "redis" };
-                let (open, close) = if host.contains(':') { ("[", "]") } else { ("", "") };
-                write!(f, "{scheme}://{secret}{open}{host}{close}:{port}/{}", self.database)
+            Place::Tcp { host, port, .. } => {
+                let node = Node { host: host.clone(), port: *port };
+                write!(f, "{scheme}://{secret}{node}/{}", self.database)
             }
+            Place::Sentinel { sentinels, name, .. } => {
+                write!(f, "{scheme}+sentinel://{secret}{}/{name}/{}", list(sentinels), self.database)
+            }
+            Place::Cluster { seeds, .. } => write!(f, "{scheme}+cluster://{secret}{}", list(seeds)),
             Place::Unix(path) => write!(f, "unix://{secret}{}?db={}", path.display(), self.database),
         }
     }
@@ -140,7 +206,8 @@ impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Scheme => {
-                "the store address must start with `redis://`, `rediss://`, `valkey://`, `valkeys://` or `unix://`"
+                "the store address must start with `redis://`, `rediss://`, `valkey://`, `valkeys://`, `unix://`, \
+                 `redis+sentinel://` or `redis+cluster://` (with TLS: `rediss+…`)"
             }
             Self::Unreadable => {
                 "the store address is not a valid URL: write `redis://user:password@host:6379/0`, and percent-encode \
@@ -160,6 +227,14 @@ impl fmt::Display for AddressError {
                 "the store address has no path to a socket, or no number after `db=`: write \
                  `unix:///run/redis.sock?db=0`"
             }
+            Self::SentinelName => {
+                "the store address does not name the primary that the Sentinels monitor: write \
+                 `redis+sentinel://host,host,host/mymaster`"
+            }
+            Self::ClusterDatabase => {
+                "a cluster has only database 0: write `redis+cluster://host,host,host` without a path"
+            }
+            Self::Hosts => "the store address has too many hosts: write at most 32",
         })
     }
 }

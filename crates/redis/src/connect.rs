@@ -1,4 +1,4 @@
-//! Opens a connection to the server: DNS, socket, TLS, password, database, handshake.
+//! Opens a connection to the server: Sentinel, DNS, socket, TLS, password, database, handshake.
 
 use std::fmt;
 use std::io;
@@ -12,21 +12,49 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::{Instant, timeout_at};
 
-use crate::address::Place;
+use crate::address::{Node, Place};
 use crate::dns::Lookup;
 use crate::failed::ConnectionFailure;
 use crate::resp::{self, Frame};
 use crate::secrets::{LoadedSecrets, Secrets};
+use crate::sentinel::Sentinels;
+use crate::tls::server_name;
 use crate::{Address, Cause, OpenError, Settings};
 
 /// Makes connections to one address.
 pub(crate) struct Connector {
     address: Address,
     secrets: Secrets,
-    /// Where its host is, if it has one.
-    lookup: Option<Lookup>,
+    way: Way,
     /// How long a connection may take.
     limit: Duration,
+}
+
+/// How the server of an address is found.
+enum Way {
+    /// It is a socket in the file system.
+    Socket,
+    /// It is on one of these hosts: the first that answers.
+    Hosts(Vec<Host>),
+    /// Sentinels know where it is.
+    Sentinels(Sentinels),
+}
+
+/// A host, and where it is.
+pub(crate) struct Host {
+    name: String,
+    lookup: Lookup,
+}
+
+/// What a new connection is for, which decides what is said on it first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Peer {
+    /// A server with data.
+    Data,
+    /// A Sentinel without a password.
+    Sentinel,
+    /// A Sentinel that wants the password.
+    LockedSentinel,
 }
 
 /// A connection, as bytes in both directions.
@@ -50,11 +78,15 @@ impl Connector {
     /// When there is no certificate to trust, the host is no name that a certificate could have, or a file cannot be used.
     pub(crate) fn new(address: Address, settings: &Settings) -> Result<Self, OpenError> {
         let secrets = Secrets::new(&address, settings)?;
-        let lookup = match address.place() {
-            Place::Tcp { host, port, .. } => Some(Lookup::new(host, *port)),
-            Place::Unix(_) => None,
+        let way = match address.place() {
+            Place::Tcp { host, port, .. } => {
+                Way::Hosts(vec![Host::new(&Node { host: host.clone(), port: *port })])
+            }
+            Place::Unix(_) => Way::Socket,
+            Place::Sentinel { sentinels, name, .. } => Way::Sentinels(Sentinels::new(sentinels, name)),
+            Place::Cluster { seeds, .. } => Way::Hosts(seeds.iter().map(Host::new).collect()),
         };
-        Ok(Self { address, secrets, lookup, limit: settings.connect_timeout })
+        Ok(Self { address, secrets, way, limit: settings.connect_timeout })
     }
 
     /// A connection on which the server has said its first word. It takes no longer than it may, and says what took too long.
@@ -62,41 +94,65 @@ impl Connector {
         let end = Instant::now() + self.limit;
         let late = |_| Err(ConnectionFailure::new(Cause::File, "reading the store's secret files timed out"));
         let fresh = timeout_at(end, self.secrets.fresh()).await.unwrap_or_else(late)?;
-        let addresses = match &self.lookup {
-            None => None,
-            Some(lookup) => {
-                let late = |_| Err("the DNS lookup timed out".into());
-                let found = timeout_at(end, lookup.addresses()).await.unwrap_or_else(late);
-                Some(found.map_err(|why| ConnectionFailure::new(Cause::Dns, &why))?)
+        match &self.way {
+            Way::Socket => self.to_socket(&fresh, end).await,
+            Way::Hosts(hosts) => {
+                let mut failed = ConnectionFailure::new(Cause::Dns, "the store address has no host");
+                let share = self.limit / u32::try_from(hosts.len().max(1)).unwrap_or(u32::MAX);
+                for host in hosts {
+                    let end = end.min(Instant::now() + share);
+                    failed = match self.to_host(host, &fresh, (share, end), Peer::Data).await {
+                        Ok(stream) => return Ok(stream),
+                        Err(failed) => failed,
+                    };
+                }
+                Err(failed)
             }
-        };
-        match (self.address.place(), &addresses) {
-            (Place::Unix(path), _) => {
-                let connected = timeout_at(end, async {
-                    let stream =
-                        UnixStream::connect(path).await.map_err(|error| ConnectionFailure::of(&error))?;
-                    self.greeted(Stream::new(stream), &fresh).await
-                });
+            Way::Sentinels(sentinels) => {
+                let connected = timeout_at(end, sentinels.primary(self, &fresh, (self.limit, end)));
                 connected.await.unwrap_or_else(|_| Err(ConnectionFailure::late(self.limit)))
             }
-            (Place::Tcp { .. }, addresses) => {
-                self.first_of(addresses.as_deref().unwrap_or_default(), &fresh, end).await
-            }
         }
+    }
+
+    async fn to_socket(&self, fresh: &LoadedSecrets, end: Instant) -> Result<Stream, ConnectionFailure> {
+        let Place::Unix(path) = self.address.place() else {
+            return Err(ConnectionFailure::new(Cause::Io, "the store address has no path"));
+        };
+        let connected = timeout_at(end, async {
+            let stream = UnixStream::connect(path).await.map_err(|error| ConnectionFailure::of(&error))?;
+            self.greeted(Stream::new(stream), fresh, Peer::Data).await
+        });
+        connected.await.unwrap_or_else(|_| Err(ConnectionFailure::late(self.limit)))
+    }
+
+    /// A connection to a host, within a share of the time.
+    pub(crate) async fn to_host(
+        &self,
+        host: &Host,
+        fresh: &LoadedSecrets,
+        (limit, end): (Duration, Instant),
+        peer: Peer,
+    ) -> Result<Stream, ConnectionFailure> {
+        let late = |_| Err("the DNS lookup timed out".into());
+        let found = timeout_at(end, host.lookup.addresses()).await.unwrap_or_else(late);
+        let found = found.map_err(|why| ConnectionFailure::new(Cause::Dns, &why))?;
+        self.first_of((&host.name, &found), fresh, (limit, end), peer).await
     }
 
     /// The first address of a host where a server speaks. Each has its share of the time, so that one where nobody answers does not hide
     /// the next; nor one that takes connections and says nothing.
     async fn first_of(
         &self,
-        addresses: &[SocketAddr],
+        (host, addresses): (&str, &[SocketAddr]),
         fresh: &LoadedSecrets,
-        end: Instant,
+        (limit, end): (Duration, Instant),
+        peer: Peer,
     ) -> Result<Stream, ConnectionFailure> {
         let mut failed = ConnectionFailure::new(Cause::Dns, "the host name has no address");
-        let share = self.limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+        let share = limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
         for address in addresses {
-            failed = match self.connect_to(*address, fresh, (share, end)).await {
+            failed = match self.connect_to((host, *address), fresh, (share, end), peer).await {
                 Ok(stream) => return Ok(stream),
                 Err(failed) if failed.is_silent() => failed,
                 // It is there, and says why not.
@@ -109,9 +165,10 @@ impl Connector {
     /// Connects to one address within its share of the time, and before the end of all.
     async fn connect_to(
         &self,
-        address: SocketAddr,
+        (host, address): (&str, SocketAddr),
         fresh: &LoadedSecrets,
         (share, end): (Duration, Instant),
+        peer: Peer,
     ) -> Result<Stream, ConnectionFailure> {
         let end = end.min(Instant::now() + share);
         let tcp =
@@ -120,19 +177,24 @@ impl Connector {
         tuned(&tcp).map_err(|error| ConnectionFailure::of(&error))?;
         let stream = match &fresh.tls {
             None => Stream::new(tcp),
-            Some((connector, name)) => {
-                let tls = timeout_at(end, connector.connect(name.clone(), tcp)).await;
+            Some(connector) => {
+                let name = server_name(host).map_err(|why| ConnectionFailure::new(Cause::Tls, &why))?;
+                let tls = timeout_at(end, connector.connect(name, tcp)).await;
                 let tls = tls.map_err(|_| ConnectionFailure::without_tls_answer(share))?;
                 Stream::new(tls.map_err(|error| ConnectionFailure::of(&error))?)
             }
         };
-        timeout_at(end, self.greeted(stream, fresh))
-            .await
-            .unwrap_or_else(|_| Err(ConnectionFailure::late(share)))
+        let greeted = timeout_at(end, self.greeted(stream, fresh, peer)).await;
+        greeted.unwrap_or_else(|_| Err(ConnectionFailure::late(share)))
     }
 
-    async fn greeted(&self, mut stream: Stream, fresh: &LoadedSecrets) -> Result<Stream, ConnectionFailure> {
-        self.greet(&mut stream, fresh).await?;
+    async fn greeted(
+        &self,
+        mut stream: Stream,
+        fresh: &LoadedSecrets,
+        peer: Peer,
+    ) -> Result<Stream, ConnectionFailure> {
+        self.greet(&mut stream, fresh, peer).await?;
         Ok(stream)
     }
 
@@ -140,15 +202,21 @@ impl Connector {
     ///
     /// `CLIENT SETNAME` may fail: the connection only lacks its name. `PING` comes last, so that a server that is frozen, loads, wants
     /// a password or turns us away shows it before a caller pays for it.
-    async fn greet(&self, stream: &mut Stream, fresh: &LoadedSecrets) -> Result<(), ConnectionFailure> {
+    async fn greet(
+        &self,
+        stream: &mut Stream,
+        fresh: &LoadedSecrets,
+        peer: Peer,
+    ) -> Result<(), ConnectionFailure> {
         let mut bytes = Vec::new();
         let mut required = 0;
-        if let Some((user, password)) = &fresh.credentials {
+        let credentials = fresh.credentials.as_ref().filter(|_| peer != Peer::Sentinel);
+        if let Some((user, password)) = credentials {
             let words: Vec<_> = ["AUTH"].into_iter().chain(user.as_deref()).chain([&**password]).collect();
             bytes.extend_from_slice(&resp::command(&words));
             required += 1;
         }
-        if self.address.database() != 0 {
+        if self.address.database() != 0 && peer == Peer::Data {
             bytes.extend_from_slice(&resp::command(&["SELECT", &self.address.database().to_string()]));
             required += 1;
         }
@@ -174,7 +242,7 @@ impl Connector {
                 unnamed = Some(line);
             } else if at < required || !is_welcome(&line) {
                 // A server that does not know `AUTH` repeats its words.
-                let repeats = at == 0 && fresh.credentials.is_some() && !line.starts_with(FULL);
+                let repeats = at == 0 && credentials.is_some() && !line.starts_with(FULL);
                 let said = if repeats { line.split(' ').next().unwrap_or_default() } else { &line };
                 return Err(ConnectionFailure::new(Cause::of_line(&line), said));
             }
@@ -185,6 +253,12 @@ impl Connector {
         } else {
             Err(ConnectionFailure::new(Cause::Garbled, "answers to nothing"))
         }
+    }
+}
+
+impl Host {
+    pub(crate) fn new(node: &Node) -> Self {
+        Self { name: node.host.clone(), lookup: Lookup::new(&node.host, node.port) }
     }
 }
 

@@ -227,6 +227,10 @@ impl Driver {
         let before = self.output.len();
         resp::pack(&mut self.output, call, form);
         self.taken += (self.output.len() - before) as u64;
+        if form.is_asking() {
+            // Both are written before anything else, and answered one after the other.
+            self.awaiting.push_back((self.taken, ReplyWaiters::Ping));
+        }
         self.awaiting.push_back((self.taken, group));
     }
 

@@ -35,6 +35,42 @@ pub struct Health {
 }
 
 impl Health {
+    /// The health of a cluster: that of its nodes together, with its own counts of calls. The breaker is that of the worst node.
+    pub(crate) fn together(nodes: &[Self], counts: &Counts, trouble: Option<LinkError>) -> Self {
+        let (answered, failed) = counts.calls();
+        let down = nodes.iter().find(|node| !node.up);
+        let worst = |standing: BreakerState| match standing {
+            BreakerState::Closed => 0,
+            BreakerState::Probing => 1,
+            BreakerState::Open => 2,
+        };
+        let breaker = nodes.iter().map(|node| node.breaker).max_by_key(|standing| worst(*standing));
+        let sum = |of: fn(&Self) -> &[(Cause, u64)]| {
+            let count =
+                |cause: Cause| nodes.iter().flat_map(of).filter(|(of, _)| *of == cause).map(|(_, n)| n).sum();
+            Cause::all().map(|cause| (cause, count(cause))).collect()
+        };
+        let mut errors: Vec<LinkError> = Vec::new();
+        for error in nodes.iter().flat_map(|node| &node.errors) {
+            if recent::of(&errors, error.cause()).is_none() {
+                errors.push(error.clone());
+            }
+        }
+        Self {
+            up: trouble.is_none() && !nodes.is_empty() && down.is_none(),
+            since: nodes.iter().map(|node| node.since).min().unwrap_or_default(),
+            trouble: down.and_then(|node| node.trouble.clone()).or(trouble),
+            breaker: breaker.unwrap_or(BreakerState::Closed),
+            in_flight: nodes.iter().map(|node| node.in_flight).sum(),
+            answered,
+            failed,
+            errors,
+            no_decision: None,
+            connections: nodes.iter().map(|node| node.connections).sum(),
+            connections_failed: sum(|node| &node.connections_failed),
+        }
+    }
+
     /// The last error with this cause, with the server's message if there is one.
     #[must_use]
     pub fn error(&self, cause: Cause) -> Option<&LinkError> {

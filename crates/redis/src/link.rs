@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -19,10 +19,11 @@ use crate::health::Counts;
 use crate::link_state::LinkState;
 use crate::recent::Recent;
 use crate::reconnect::{ConnectionSlot, State, keep, seed};
+use crate::resp::ScriptForm;
 use crate::shared::LinkInner;
 use crate::shared_breaker::SharedBreaker;
-use crate::warm_up::WarmUp;
-use crate::{Address, Call, Cause, Health, LinkError, Naming, Script, Settings, StateKind, Value, Writes};
+use crate::warm_up::{WarmUp, own_name};
+use crate::{Address, Call, Cause, Health, LinkError, Script, Settings, StateKind, Value, Writes};
 
 /// A link to one Redis or Valkey server. Cheap to clone; clones share everything, and any thread may use them.
 ///
@@ -93,6 +94,10 @@ static PROBE: LazyLock<Script> = LazyLock::new(|| Script {
     digest: "5d19e25827e8556e84feacc3b801c72f593d6b21".into(),
 });
 
+/// So many keys are tried to find one in a slot of a node. A node with fewer than one slot in a thousand may have none: its
+/// breaker then closes with the first call that it serves.
+const OWN_KEYS_TRIED_MAX: u32 = 10_000;
+
 /// How long the link leaves a due probe to callers, whose calls are better probes, before it sends its own.
 const PATIENCE: Duration = Duration::from_millis(10);
 
@@ -102,6 +107,15 @@ impl Link {
     /// # Errors
     /// If there is no runtime, a setting is out of range, a file is invalid, or TLS is misconfigured. Never because of the server.
     pub fn open(address: Address, settings: Settings) -> Result<Self, OpenError> {
+        Self::open_as(address, settings, false)
+    }
+
+    /// A link to one node of a cluster.
+    pub(crate) fn open_node(address: Address, settings: Settings) -> Result<Self, OpenError> {
+        Self::open_as(address, settings, true)
+    }
+
+    fn open_as(address: Address, settings: Settings, by_slot: bool) -> Result<Self, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
         settings.check().map_err(OpenError::Setting)?;
         let settings = Settings { stall_timeout: settings.patience(), ..settings };
@@ -117,6 +131,8 @@ impl Link {
             warm_up: WarmUp::default(),
             up: LinkState::new(),
             changed: Notify::new(),
+            by_slot,
+            own_keys: AtomicU32::new(0),
             settings,
         });
         let keep = |at| runtime.spawn(keep(Arc::clone(&shared), at)).abort_handle();
@@ -138,7 +154,29 @@ impl Link {
     /// As [`call`](Self::call), until an instant that may come before the budget's end. How it ended is not counted yet: what the
     /// answer is worth is for the caller to say, by [`count`](Self::count).
     pub(crate) async fn carry(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
-        self.0.shared.call(call, deadline).await
+        self.0.shared.call(call, ScriptForm::Together, deadline).await
+    }
+
+    /// As [`carry`](Self::carry). With `ASKING`, a node serves a call on a slot that is moving to it.
+    pub(crate) async fn carry_as(
+        &self,
+        call: &Call,
+        is_asking: bool,
+        deadline: Instant,
+    ) -> Result<Value, LinkError> {
+        let form = if is_asking { ScriptForm::AskingDigest } else { ScriptForm::Together };
+        self.0.shared.call(call, form, deadline).await
+    }
+
+    /// Has the link use keys of its own in a slot that its node serves.
+    pub(crate) fn use_slots(&self, is_served: impl Fn(u16) -> bool) {
+        let is_good = |own_keys: u32| is_served(own_name("probe", own_keys).of(StateKind::Debt).slot());
+        let own_keys = &self.0.shared.own_keys;
+        if !is_good(own_keys.load(Ordering::Relaxed))
+            && let Some(good) = (1..OWN_KEYS_TRIED_MAX).find(|own_keys| is_good(*own_keys))
+        {
+            own_keys.store(good, Ordering::Relaxed);
+        }
     }
 
     /// Counts how a call ended that was carried, or that should have been.
@@ -185,14 +223,15 @@ impl Link {
 
 /// Asks the server when nobody else does, so that an open breaker closes without traffic too.
 async fn probe(shared: Arc<LinkInner>) {
-    let call = Call {
-        script: &PROBE,
-        names: smallvec![Naming::new([0; 16]).name("probe", b"").of(StateKind::Debt)],
-        arguments: smallvec![SmallVec::from_slice(b"1000")],
-        writes: Writes::Always,
-    };
     loop {
         shared.breaker.overdue(PATIENCE).await;
+        let own_keys = shared.own_keys.load(Ordering::Relaxed);
+        let call = Call {
+            script: &PROBE,
+            names: smallvec![own_name("probe", own_keys).of(StateKind::Debt)],
+            arguments: smallvec![SmallVec::from_slice(b"1000")],
+            writes: Writes::Always,
+        };
         shared.probe(&call).await;
     }
 }

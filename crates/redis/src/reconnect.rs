@@ -1,6 +1,7 @@
 //! Keeps one connection open: connects, runs it, and reconnects when it ends.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::time::{Instant, sleep, timeout};
@@ -67,7 +68,7 @@ pub(crate) async fn keep(shared: Arc<LinkInner>, at: usize) {
                 wait = wait.saturating_sub(began.elapsed()).max(settings.backoff_min / 2);
             }
             Ok((stream, known)) => {
-                let pipe = Arc::new(SendQueue::new());
+                let pipe = Arc::new(SendQueue::new().with_slots(shared.by_slot));
                 let patience =
                     SilenceBounds { stall: settings.stall_timeout, ping_after: settings.ping_after };
                 let driver = Driver::new(Arc::clone(&pipe), stream, patience).knowing(known);
@@ -97,7 +98,8 @@ pub(crate) async fn keep(shared: Arc<LinkInner>, at: usize) {
 async fn warm(shared: &LinkInner) -> Result<(Stream, Vec<&'static Script>), ConnectionFailure> {
     let mut stream = shared.connector.connect().await?;
     let limit = shared.settings.connect_timeout;
-    let known = timeout(limit, shared.warm_up.run(&mut stream, &shared.recent)).await;
+    let own_keys = shared.own_keys.load(Ordering::Relaxed);
+    let known = timeout(limit, shared.warm_up.run(&mut stream, &shared.recent, own_keys)).await;
     Ok((stream, known.unwrap_or_else(|_| Err(ConnectionFailure::late(limit)))?))
 }
 

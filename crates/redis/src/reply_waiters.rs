@@ -19,7 +19,7 @@ pub(crate) enum ReplyWaiters {
         /// The script that answers so.
         script: &'static Script,
     },
-    /// Nobody: it is the answer to a `PING`.
+    /// Nobody: it is the answer to a `PING` or an `ASKING`.
     Ping,
 }
 

@@ -21,6 +21,20 @@ pub(crate) enum ScriptForm {
     Digest,
     /// By its whole text: `EVAL`, which also makes the digest known. Alone.
     Text,
+    /// As `Digest`, after an `ASKING`: to the node that a slot moves to.
+    AskingDigest,
+    /// As `Text`, after an `ASKING`.
+    AskingText,
+}
+
+impl ScriptForm {
+    /// Whether `ASKING` comes first, which has a reply of its own.
+    pub(crate) const fn is_asking(self) -> bool {
+        match self {
+            Self::AskingDigest | Self::AskingText => true,
+            Self::Together | Self::Digest | Self::Text => false,
+        }
+    }
 }
 
 /// What a server says at a time.
@@ -39,9 +53,14 @@ pub(crate) struct ProtocolError(pub(crate) &'static str);
 /// Adds the bytes of a call.
 pub(crate) fn pack(bytes: &mut Vec<u8>, call: &Call, form: ScriptForm) {
     let (verb, script) = match form {
-        ScriptForm::Together | ScriptForm::Digest => ("EVALSHA", &call.script.digest),
-        ScriptForm::Text => ("EVAL", &call.script.text),
+        ScriptForm::Together | ScriptForm::Digest | ScriptForm::AskingDigest => {
+            ("EVALSHA", &call.script.digest)
+        }
+        ScriptForm::Text | ScriptForm::AskingText => ("EVAL", &call.script.text),
     };
+    if form.is_asking() {
+        bytes.extend_from_slice(&command(&["ASKING"]));
+    }
     head(bytes, b'*', 3 + call.names.len() + call.arguments.len());
     bulk(bytes, verb.as_bytes());
     bulk(bytes, script.as_bytes());

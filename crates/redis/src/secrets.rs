@@ -4,11 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::pki_types::ServerName;
 use tokio::task::spawn_blocking;
 use tokio_rustls::TlsConnector;
 
-use crate::address::Place;
 use crate::failed::ConnectionFailure;
 use crate::single_flight::SingleFlight;
 use crate::tls::Tls;
@@ -28,7 +26,7 @@ pub(crate) struct Secrets {
 pub(crate) struct LoadedSecrets {
     /// The words after `AUTH`: the user, if one is named, and the password.
     pub(crate) credentials: Option<(Option<Arc<str>>, Arc<str>)>,
-    pub(crate) tls: Option<(TlsConnector, ServerName<'static>)>,
+    pub(crate) tls: Option<TlsConnector>,
 }
 
 struct Sources {
@@ -50,10 +48,8 @@ impl Secrets {
     /// When a file cannot be read or holds nothing that can be used, or there is not one password where there should be.
     pub(crate) fn new(address: &Address, settings: &Settings) -> Result<Self, OpenError> {
         let password = password(address, settings).map_err(|why| OpenError::Password(why.into()))?;
-        let tls = match address.place() {
-            Place::Tcp { host, tls: true, .. } => Some(Tls::new(host, settings).map_err(OpenError::Tls)?),
-            Place::Tcp { .. } | Place::Unix(_) => None,
-        };
+        let tls = address.has_tls().then(|| Tls::new(&address.hosts(), settings));
+        let tls = tls.transpose().map_err(OpenError::Tls)?;
         let sources = Sources { user: address.named_user().map(Arc::from), password, tls };
         let read = sources.read()?;
         let known = (!sources.are_in_files()).then_some(read);
@@ -109,7 +105,7 @@ impl Sources {
             Password::File(path) => Some(password_in(path).map_err(OpenError::Password)?),
         };
         let credentials = password.map(|password| (self.user.clone(), password));
-        let tls = self.tls.as_ref().map(|tls| Ok((tls.connector()?, tls.name.clone())));
+        let tls = self.tls.as_ref().map(Tls::connector);
         let tls = tls.transpose().map_err(OpenError::Tls)?;
         Ok(LoadedSecrets { credentials, tls })
     }

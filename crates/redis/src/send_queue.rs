@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::resp::{Frame, ScriptForm};
 use crate::script::many;
-use crate::{Call, Cause, Script, TOGETHER_MAX};
+use crate::{Call, Cause, KeyName, Script, TOGETHER_MAX};
 
 /// One connection as callers see it: a queue of calls that are not yet written.
 ///
@@ -26,6 +26,8 @@ pub(crate) struct SendQueue {
     /// Whether it was given up because of what the server said on it: then no answer proves anything. A replica answers what only
     /// reads, and refuses.
     disproved: AtomicBool,
+    /// Only calls on keys of one slot go together.
+    by_slot: bool,
 }
 
 #[derive(Debug)]
@@ -106,7 +108,12 @@ impl SendQueue {
         let queue =
             QueueState { slots: VecDeque::new(), first: 0, closed: false, waker: None, texts: Vec::new() };
         let [open, proved, disproved] = [true, false, false].map(AtomicBool::new);
-        Self { queue: Mutex::new(queue), open, proved, disproved }
+        Self { queue: Mutex::new(queue), open, proved, disproved, by_slot: false }
+    }
+
+    /// The same, to a node of a cluster or not.
+    pub(crate) fn with_slots(self, by_slot: bool) -> Self {
+        Self { by_slot, ..self }
     }
 
     /// Puts a call into the queue.
@@ -190,7 +197,7 @@ impl SendQueue {
         }
         while goes_along
             && taken.calls.len() < TOGETHER_MAX
-            && let Some((next, _, output)) = queue.next_if(|next| taken.takes_along(next))
+            && let Some((next, _, output)) = queue.next_if(|next| taken.takes_along(next, self.by_slot))
         {
             taken.calls.push(next);
             taken.outputs.push(output);
@@ -256,8 +263,13 @@ impl QueueState {
 
 impl TakenCalls {
     /// Whether a call can go with these.
-    fn takes_along(&self, next: &QueuedCall) -> bool {
-        next.form == ScriptForm::Together && self.calls.first().is_some_and(|first| next.call.joins(first))
+    fn takes_along(&self, next: &QueuedCall, by_slot: bool) -> bool {
+        let slot = |call: &Call| call.names.first().map(KeyName::slot);
+        next.form == ScriptForm::Together
+            && self
+                .calls
+                .first()
+                .is_some_and(|first| next.call.joins(first) && (!by_slot || slot(first) == slot(&next.call)))
     }
 }
 

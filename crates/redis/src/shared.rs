@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
@@ -40,25 +40,41 @@ pub(crate) struct LinkInner {
     pub(crate) up: LinkState,
     /// Told whenever any lane has changed: calls that found no connection look again.
     pub(crate) changed: Notify,
+    /// Whether the server is a node of a cluster.
+    pub(crate) by_slot: bool,
+    /// What the link's own keys are derived from: in a cluster they have to be in a slot of the node.
+    pub(crate) own_keys: AtomicU32,
 }
 
 impl LinkInner {
     /// Carries a caller's call, until an instant at the latest. How it ended is not counted.
-    pub(crate) async fn call(&self, call: &Call, deadline: Instant) -> Result<Value, LinkError> {
+    pub(crate) async fn call(
+        &self,
+        call: &Call,
+        form: ScriptForm,
+        deadline: Instant,
+    ) -> Result<Value, LinkError> {
         let asker = if call.writes.may_be() { CallerKind::Writer } else { CallerKind::Reader };
-        self.admitted(call, asker, deadline).await
+        self.admitted(call, form, asker, deadline).await
     }
 
     /// Carries the link's own call, which writes, if one is due. It is counted as any other.
     pub(crate) async fn probe(&self, call: &Call) {
-        let result = self.admitted(call, CallerKind::Link, Instant::now() + self.settings.budget).await;
+        let end = Instant::now() + self.settings.budget;
+        let result = self.admitted(call, ScriptForm::Together, CallerKind::Link, end).await;
         self.counts.ended(result.err().map(|error| error.cause()));
     }
 
     /// Carries a call if the breaker lets it, until an instant at the latest.
-    async fn admitted(&self, call: &Call, asker: CallerKind, deadline: Instant) -> Result<Value, LinkError> {
+    async fn admitted(
+        &self,
+        call: &Call,
+        form: ScriptForm,
+        asker: CallerKind,
+        deadline: Instant,
+    ) -> Result<Value, LinkError> {
         let Some(admitted) = self.breaker.admit(asker) else { return Err(LinkError::Open) };
-        let result = self.carry(call, deadline).await;
+        let result = self.carry(call, form, deadline).await;
         admitted.tell(match &result {
             Ok(answer) if call.writes.is_shown_by(answer) => HealthSignal::Serving,
             Ok(_) => HealthSignal::Alive,
@@ -74,15 +90,20 @@ impl LinkInner {
         if !matches!(timeout_at(deadline, self.settled()).await, Ok(Ok(_))) {
             return;
         }
-        for call in self.warm_up.calls() {
-            if let Err((error, _)) = self.carry(&call, deadline).await {
+        for call in self.warm_up.calls(self.own_keys.load(Ordering::Relaxed)) {
+            if let Err((error, _)) = self.carry(&call, ScriptForm::Together, deadline).await {
                 self.recent.note(&error);
             }
         }
     }
 
     /// Tries connections until the call has ended, or may not be tried again. Beside an error, whether another call counts it.
-    async fn carry(&self, call: &Call, deadline: Instant) -> Result<Value, (LinkError, bool)> {
+    async fn carry(
+        &self,
+        call: &Call,
+        form: ScriptForm,
+        deadline: Instant,
+    ) -> Result<Value, (LinkError, bool)> {
         let permits = Arc::clone(&self.permits);
         let mut permit = permits.try_acquire_owned().map_err(|_| (LinkError::TooManyInFlight, false))?;
         let mut tries = 0;
@@ -96,7 +117,7 @@ impl LinkInner {
                     Err(_) => return Err((LinkError::Timeout { sent: false }, false)),
                 },
             };
-            let unanswered = match self.once(&pipe, call, permit, deadline).await {
+            let unanswered = match self.once(&pipe, (call, form), permit, deadline).await {
                 Ok(value) => return Ok(value),
                 Err(unanswered) => unanswered,
             };
@@ -121,11 +142,10 @@ impl LinkInner {
     async fn once(
         &self,
         pipe: &SendQueue,
-        call: &Call,
+        (call, mut form): (&Call, ScriptForm),
         mut permit: OwnedSemaphorePermit,
         deadline: Instant,
     ) -> Result<Value, UnansweredCall> {
-        let mut form = ScriptForm::Together;
         loop {
             let mut waiting = match pipe.send(call, form, permit) {
                 Ok(waiting) => waiting,
@@ -160,6 +180,7 @@ impl LinkInner {
                 (Cause::NoScript, ScriptForm::Together | ScriptForm::Digest) => {
                     pipe.cure(call, waiting.number())
                 }
+                (Cause::NoScript, ScriptForm::AskingDigest) => ScriptForm::AskingText,
                 // It went with others whose keys are in other slots of a cluster, so that none of them has run.
                 (Cause::CrossSlot, ScriptForm::Together) => ScriptForm::Digest,
                 _ => return Err(UnansweredCall { error, permit: Some(back), echoes }),

@@ -1,5 +1,8 @@
 //! The store: takes a command, and returns decisions within the time budget. The caller handles failures.
 
+mod groups;
+mod shares;
+
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -10,19 +13,19 @@ use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tollgate_algorithms::{Decision, Limit, Mode, Quota, Receipt};
+use tollgate_algorithms::{Decision, Limit, Mode, Receipt};
 
 use crate::link_error::cut;
 use crate::refusal_cache::{CacheAction, InFlightCharge, InFlightQuery, RefusalCache, Turn};
-use crate::{
-    Address, Command, Exchange, ExchangeReply, Health, Hit, KeyName, Link, LinkError, OpenError, Reply,
-    Settings, SlotAsk, SlotReply, StoreError, Value,
-};
+use crate::servers::Servers;
+pub use groups::{GroupsCharge, InGroups};
+
+use crate::{Address, Command, Health, Hit, LinkError, OpenError, Reply, Settings, StoreError, Value};
 
 /// The state of limits on one Redis or Valkey server, for several processes. Cheap to clone; clones refer to the same store.
 #[derive(Clone, Debug)]
 pub struct Store {
-    link: Link,
+    servers: Servers,
     remembered: Arc<RefusalCache>,
     /// Permits for charges that wait for another caller's query: as many as calls may be in flight.
     waiting: Arc<Semaphore>,
@@ -49,13 +52,15 @@ const PATIENCE: u32 = 4;
 const SENTENCE_BYTES_MAX: usize = 500;
 
 /// The result of a [charge](Store::charge).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub enum ChargeResult {
     /// The server decided.
     Asked(Reply),
     /// Cached refusals decided: some hits are refused, and so is the batch. One decision per hit, in order; `None` for hits
     /// without a cached one.
     Remembered(SmallVec<[Option<Decision>; 2]>),
+    /// The hits are in several slots of a cluster, which decided one after the other.
+    InGroups(InGroups),
 }
 
 impl Store {
@@ -69,21 +74,21 @@ impl Store {
         let budget = settings.budget;
         let remembered = Arc::new(RefusalCache::new(budget / PATIENCE));
         let in_flight_max = settings.in_flight_max;
-        let link = Link::open(address, settings)?;
+        let servers = Servers::open(address, settings)?;
         let waiting = Arc::new(Semaphore::new(in_flight_max));
-        Ok(Self { link, remembered, waiting, no_decision: Arc::default(), runtime, budget })
+        Ok(Self { servers, remembered, waiting, no_decision: Arc::default(), runtime, budget })
     }
 
     /// Announces that limits of this kind will be charged. Their scripts then run on each new connection before other calls, on
     /// unused keys, so that no caller waits for the server to compile them.
     pub fn expect(&self, limit: &Limit) {
-        self.link.expect(limit);
+        self.servers.expect(limit);
     }
 
     /// Waits until the store can decide the [expected](Self::expect) limits, or has failed, for at most
     /// [`Settings::connect_timeout`]. Call this once, after the calls of `expect` and before the first request.
     pub async fn ready(&self) {
-        self.link.ready().await;
+        self.servers.ready().await;
     }
 
     /// Runs a command within the link's time budget.
@@ -92,6 +97,11 @@ impl Store {
     /// If there is no decision, which is neither a grant nor a refusal. [`StoreError::may_have_run`] says whether something
     /// may have been charged nevertheless.
     pub async fn ask(&self, ask: &Command<'_>) -> Result<Reply, StoreError> {
+        if let Command::Peek(hits) = ask
+            && let Some(groups) = self.several_groups(hits)
+        {
+            return self.peek_groups(hits, &groups).await;
+        }
         self.ask_with_value(ask).await.map(|(reply, _)| reply)
     }
 
@@ -117,24 +127,6 @@ impl Store {
         reply
     }
 
-    /// Asks about shared permits, within the time budget.
-    ///
-    /// # Errors
-    /// If there is no answer. [`StoreError::may_have_run`] says whether something may have been recorded nevertheless.
-    pub async fn exchange(&self, exchange: &Exchange) -> Result<ExchangeReply, StoreError> {
-        let value = self.link.carry(&exchange.call(), Instant::now() + self.budget).await;
-        self.counted(value.map_err(StoreError::Link).and_then(|value| exchange.read(&value)))
-    }
-
-    /// Asks about the schedule of a shared queue, within the time budget.
-    ///
-    /// # Errors
-    /// As [`exchange`](Self::exchange).
-    pub async fn slot(&self, ask: &SlotAsk, name: KeyName, quota: &Quota) -> Result<SlotReply, StoreError> {
-        let value = self.link.carry(&ask.call(name, quota), Instant::now() + self.budget).await;
-        self.counted(value.map_err(StoreError::Link).and_then(|value| ask.read(name, quota, &value)))
-    }
-
     /// Runs a command, and caches its result for the hits at these positions.
     async fn carry(
         &self,
@@ -148,7 +140,7 @@ impl Store {
             Command::Peek(_) | Command::Refund(..) | Command::Reset(_) => &[],
         };
         let on_its_way = InFlightCharge::new(&self.remembered, charges);
-        let value = self.link.carry(&ask.call(), end).await.map_err(StoreError::Link);
+        let value = self.servers.carry(&ask.call(), end).await.map_err(StoreError::Link);
         let read = value.and_then(|value| Reply::read(ask, &value).map(|reply| (reply, value)));
         match &read {
             Ok((reply, value)) => on_its_way.answered(keys, reply, value),
@@ -158,8 +150,8 @@ impl Store {
     }
 
     /// Counts the result of a command. A reply without a decision needs an operator's attention.
-    fn counted<T>(&self, ended: Result<T, StoreError>) -> Result<T, StoreError> {
-        self.link.count(ended.as_ref().err().map(StoreError::cause));
+    pub(super) fn counted<T>(&self, ended: Result<T, StoreError>) -> Result<T, StoreError> {
+        self.servers.count(ended.as_ref().err().map(StoreError::cause));
         if let Err(error @ (StoreError::Foreign(_) | StoreError::ForeignKind(_) | StoreError::Disagrees(_))) =
             &ended
         {
@@ -198,6 +190,9 @@ impl Store {
         hits: &[Hit<'_>],
         non_refundable: &[bool],
     ) -> Result<ChargeResult, StoreError> {
+        if let Some(groups) = self.several_groups(hits) {
+            return Ok(self.charge_groups(hits, &groups).await);
+        }
         let keys: SmallVec<[(usize, &Hit<'_>); 4]> = lasting(hits, non_refundable).collect();
         if keys.is_empty() {
             return self.ask(&Command::Charge(hits)).await.map(ChargeResult::Asked);
@@ -337,11 +332,17 @@ impl Store {
         async move { task.await.ok() }
     }
 
+    /// The health of each node of a cluster, by its address. Empty for a single server.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<(String, Health)> {
+        self.servers.nodes()
+    }
+
     /// The health of the link, and of its replies.
     #[must_use]
     pub fn health(&self) -> Health {
         let no_decision = self.no_decision.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Health { no_decision, ..self.link.health() }
+        Health { no_decision, ..self.servers.health() }
     }
 }
 

@@ -10,9 +10,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::{Identity, Roots, Settings, read_file};
 
-/// How TLS is spoken to one host.
+/// How TLS is spoken to the servers of one address.
 pub(crate) struct Tls {
-    pub(crate) name: ServerName<'static>,
     trusted: Trusted,
     identity: Option<Identity>,
 }
@@ -26,8 +25,8 @@ enum Trusted {
 
 impl Tls {
     /// # Errors
-    /// A sentence, when there is no certificate to trust, or the host is no name that a certificate could have. Files are not read yet.
-    pub(crate) fn new(host: &str, settings: &Settings) -> Result<Self, String> {
+    /// A sentence, when there is no certificate to trust, or a host is no name that a certificate could have. Files are not read yet.
+    pub(crate) fn new(hosts: &[&str], settings: &Settings) -> Result<Self, String> {
         let trusted = match &settings.roots {
             Roots::System => {
                 let mut store = RootCertStore::empty();
@@ -37,9 +36,8 @@ impl Tls {
             Roots::Pem(text) => Trusted::Known(certificates(text, "")?),
             Roots::File(path) => Trusted::File(path.clone()),
         };
-        let name = ServerName::try_from(host.to_owned());
-        let name = name.map_err(|_| "the host in the store address is not a valid name for a certificate")?;
-        Ok(Self { name, trusted, identity: settings.identity.clone() })
+        hosts.iter().try_for_each(|host| server_name(host).map(|_| ()))?;
+        Ok(Self { trusted, identity: settings.identity.clone() })
     }
 
     /// Whether something of it is in files, which may change.
@@ -77,6 +75,15 @@ impl Tls {
         };
         Ok(TlsConnector::from(Arc::new(config)))
     }
+}
+
+/// The name that the certificate of a host has to have.
+///
+/// # Errors
+/// A sentence, if no certificate could have such a name.
+pub(crate) fn server_name(host: &str) -> Result<ServerName<'static>, String> {
+    let name = ServerName::try_from(host.to_owned());
+    name.map_err(|_| "the host in the store address is not a valid name for a certificate".into())
 }
 
 /// Our certificate, and those above it.

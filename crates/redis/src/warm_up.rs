@@ -36,11 +36,13 @@ impl WarmUp {
 
     /// One call for each script that charges such limits: alone, several callers together, up to [`FEW_MAX`] of them at once, with a
     /// limit that only counts, and a cost after the fact.
-    pub(crate) fn calls(&self) -> Vec<Call> {
+    ///
+    /// Their keys are all in one slot, which depends on `own_keys`.
+    pub(crate) fn calls(&self, own_keys: u32) -> Vec<Call> {
         let limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut calls = Vec::new();
         for limit in &limits {
-            let [name, ..] = names();
+            let [name, ..] = names(own_keys);
             let hit = hit(limit, &name);
             let charge = Command::Charge(&[hit]).call();
             calls.extend(Call::together(&[charge.clone(), charge.clone()]));
@@ -48,8 +50,8 @@ impl WarmUp {
         }
         for set in sets(&limits) {
             let few = usize::from(FEW_MAX);
-            calls.extend((set.len().max(2)..=few).map(|keys| charge(&set, keys, Mode::Enforced)));
-            calls.push(charge(&set, set.len().max(2), Mode::Shadow));
+            calls.extend((set.len().max(2)..=few).map(|keys| charge(own_keys, &set, keys, Mode::Enforced)));
+            calls.push(charge(own_keys, &set, set.len().max(2), Mode::Shadow));
         }
         calls
     }
@@ -63,8 +65,9 @@ impl WarmUp {
         &self,
         stream: &mut Stream,
         recent: &Recent,
+        own_keys: u32,
     ) -> Result<Vec<&'static Script>, ConnectionFailure> {
-        let calls = self.calls();
+        let calls = self.calls(own_keys);
         let mut input = Vec::new();
         // By digest first: mostly the server knows all of them, and then there is one round trip.
         let mut bytes = Vec::new();
@@ -102,9 +105,16 @@ fn is_for_several(call: &Call) -> bool {
 }
 
 /// Names that no budget has, of one key: in a cluster they are in one slot.
-fn names() -> [Name; FEW_MAX as usize] {
+fn names(own_keys: u32) -> [Name; FEW_MAX as usize] {
+    std::array::from_fn(|number| own_name(&format!("warm-up {number}"), own_keys))
+}
+
+/// A name of the link's own. Those with the same `own_keys` are in one slot.
+pub(crate) fn own_name(limit: &str, own_keys: u32) -> Name {
     let naming = Naming::new([0; 16]);
-    std::array::from_fn(|number| naming.name(&format!("warm-up {number}"), b""))
+    // Without a cluster, the names stay what they always were.
+    let key = own_keys.to_le_bytes();
+    naming.name(limit, if own_keys == 0 { b"" } else { &key })
 }
 
 const fn hit<'a>(limit: &'a Limit, name: &'a Name) -> Hit<'a> {
@@ -112,8 +122,8 @@ const fn hit<'a>(limit: &'a Limit, name: &'a Name) -> Hit<'a> {
 }
 
 /// A charge on so many keys, under these limits in turn. The last has this mode.
-fn charge(limits: &[Limit], keys: usize, last: Mode) -> Call {
-    let names = names();
+fn charge(own_keys: u32, limits: &[Limit], keys: usize, last: Mode) -> Call {
+    let names = names(own_keys);
     let on = |(limit, name)| hit(limit, name);
     let mut hits: SmallVec<[Hit<'_>; 4]> = limits.iter().cycle().zip(&names).take(keys).map(on).collect();
     if let Some(hit) = hits.last_mut() {
@@ -155,10 +165,10 @@ mod tests {
     #[test]
     fn every_script_is_run_once_and_nothing_is_asked_for() {
         let warm_up = WarmUp::default();
-        assert!(warm_up.calls().is_empty(), "without a limit there is nothing to run");
+        assert!(warm_up.calls(0).is_empty(), "without a limit there is nothing to run");
         for (limit, scripts) in limits().iter().zip([7, 18, 36, 66, 66]) {
             warm_up.expect(limit);
-            let calls = warm_up.calls();
+            let calls = warm_up.calls(0);
             let mut digests: Vec<_> = calls.iter().map(|call| &call.script.digest).collect();
             digests.sort_unstable();
             digests.dedup();

@@ -18,7 +18,7 @@ fn app(limiter: Limiter) -> Result<Router, Box<dyn std::error::Error>> {
         Rule::new("key", Limit::per_minute(10).burst(2)?)
             .keyed_by(KeyExtractor::header(HeaderName::from_static("x-api-key"))),
         Rule::new("organisation", Limit::per_minute(20).burst(3)?)
-            .keyed_by(KeyExtractor::from_fn(|head| Some(head.extension::<Organisation>()?.0.into()))),
+            .keyed_by(KeyExtractor::from_fn(|head| Some(head.extension::<Organisation>()?.0))),
     ];
     let limits = TollgateLayer::new(Rules::new(limiter, rules)?)
         .with_peer("203.0.113.9".parse()?) // a server states it: see the front page

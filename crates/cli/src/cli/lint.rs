@@ -1,4 +1,4 @@
-//! The flags of `lint`. What is found, and how it is printed, is not here.
+//! The flags of `lint`.
 
 use clap::{Args, ValueEnum};
 use tollgate_policy::lint::Level;

@@ -1,4 +1,4 @@
-//! The flags of `schema`. What the schemas say is not here.
+//! The flags of `schema`.
 
 use clap::{Args, ValueEnum};
 

@@ -1,4 +1,4 @@
-//! `tollgate help`: what `--help` says, for those who ask for it as a command.
+//! `tollgate help`: prints the help of a command, like `--help`.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `tollgate schema`: prints or writes the JSON Schemas of documents, for editors, and of what commands print, for programs.
+//! `tollgate schema`: prints or writes the JSON Schemas of documents (for editors) and of JSON output (for programs).
 
 use std::io::{self, Write};
 

@@ -7,8 +7,7 @@ pub(super) fn cure(cause: Cause) -> &'static str {
     CURES.iter().find(|(causes, _)| causes.contains(&cause)).map_or(OTHER, |(_, cure)| cure)
 }
 
-const CLUSTER: &str =
-    "Redis Cluster is not supported yet: use a standalone server, with `cluster-enabled no`";
+const CLUSTER: &str = "if the server is a node of a cluster, write `redis+cluster://host,host,host`; otherwise check `redis-cli CLUSTER INFO` on it";
 const FROZEN: &str = "check whether the server's process is stopped, swaps or runs a slow command (`redis-cli --latency`, \
                       `redis-cli SLOWLOG GET`), and whether a firewall drops its packets";
 const OTHER: &str = "check the server's log, `maxclients` and `protected-mode`; omit the password if the server has none, and use a database that exists";
@@ -81,5 +80,5 @@ fn every_cause_has_a_cure_and_no_cause_has_two() {
         assert!(CURES.iter().filter(|(causes, _)| causes.contains(&cause)).count() <= 1, "{cause:?}");
     }
     assert_eq!(cure(Cause::Io), OTHER);
-    assert!(cure(Cause::Moved).contains("not supported yet"));
+    assert!(cure(Cause::Moved).contains("redis+cluster://"));
 }

@@ -1,4 +1,4 @@
-//! The documents in a folder, told from other files by a key at their root. They are not parsed here.
+//! Finds the documents in a folder, recognised by a key at their root. It does not parse them.
 
 use crate::files;
 

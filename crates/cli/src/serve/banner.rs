@@ -1,4 +1,4 @@
-//! The start-up message: what is limited, how, and where. A few lines for people.
+//! The start-up message: the limits, the store and the addresses, in a few lines for people.
 
 use std::io::{self, Write};
 

@@ -67,7 +67,8 @@ pub(super) async fn tell(live: Arc<PolicyHandle>, logs: Arc<Logs>) {
             failed: &health.failed,
         };
         for due in outages.look(&seen, now) {
-            logs.within(|| write(due, &health));
+            let down = nodes_down(&live.load().limits.limiter().store_nodes());
+            logs.within(|| write(due, &health, &down));
         }
     }
 }
@@ -149,14 +150,17 @@ const fn is_of_an_answer(cause: Cause) -> bool {
     matches!(cause, Cause::Foreign | Cause::ForeignKind | Cause::Disagrees)
 }
 
-fn write(due: DueLine, health: &Health) {
+/// Writes a line. `down` are the nodes of a cluster that do not serve.
+fn write(due: DueLine, health: &Health, down: &str) {
     match due {
         DueLine::Serves => tracing::info!("the shared store has recovered"),
         DueLine::Fails(cause) => {
-            tracing::warn!(why = why(cause, health), "the shared store failed: `when_store_fails` applies")
+            let why = why(cause, health);
+            tracing::warn!(why, down, "the shared store failed: `when_store_fails` applies");
         }
         DueLine::StillFails(cause, lasts) => tracing::warn!(
             why = why(cause, health),
+            down,
             seconds = lasts.as_secs(),
             "the shared store is still failing: `when_store_fails` applies"
         ),
@@ -166,6 +170,12 @@ fn write(due: DueLine, health: &Health) {
             "some calls to the shared store fail: `when_store_fails` applies to them"
         ),
     }
+}
+
+/// The nodes of a cluster that do not serve.
+fn nodes_down(nodes: &[(String, Health)]) -> String {
+    let down = nodes.iter().filter(|(_, health)| !health.up || health.breaker != BreakerState::Closed);
+    down.map(|(node, _)| node.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// What is known about a cause: the server's own words, if it said anything.

@@ -145,7 +145,7 @@ const STORE: &[Field] = &[
     setting(
         "url",
         Kind::Or("memory", &Kind::Store),
-        "Address: `redis://host:port`, `rediss://…` with TLS (or `valkey://…`, `valkeys://…`), or `unix:///path`; `memory` keeps states in this process.",
+        "Address: `redis://host:port`, `rediss://…` with TLS (or `valkey://…`, `valkeys://…`), `unix:///path`, `redis+sentinel://host,host/name` or `redis+cluster://host,host`; `memory` keeps states in this process.",
     ),
     setting(
         "namespace",

@@ -197,14 +197,28 @@ fn file(text: &str) -> Result<Value, String> {
 }
 
 /// The schemes of a store's address: those that `tollgate_redis::Address` reads.
-const STORE_SCHEMES: [&str; 5] = ["redis://", "rediss://", "valkey://", "valkeys://", "unix://"];
+const STORE_SCHEMES: [&str; 13] = [
+    "redis://",
+    "rediss://",
+    "valkey://",
+    "valkeys://",
+    "unix://",
+    "redis+sentinel://",
+    "rediss+sentinel://",
+    "valkey+sentinel://",
+    "valkeys+sentinel://",
+    "redis+cluster://",
+    "rediss+cluster://",
+    "valkey+cluster://",
+    "valkeys+cluster://",
+];
 
 /// Checks only the scheme, and that it is one line. Whoever connects reads the rest, which may hold a password that no message repeats.
 fn store(text: &str) -> Result<Value, String> {
     let known = STORE_SCHEMES.iter().any(|scheme| text.starts_with(scheme));
     if !known {
-        return Err("The address of a store begins with `redis://`, `rediss://`, `valkey://`, `valkeys://` or `unix://`, \
-                    or is `memory`"
+        return Err("The address of a store begins with `redis://`, `rediss://`, `valkey://`, `valkeys://`, `unix://`, \
+                    `redis+sentinel://` or `redis+cluster://`, or is `memory`"
             .into());
     }
     if text.chars().count() > FILE_CHARS_MAX || text.contains(char::is_control) {

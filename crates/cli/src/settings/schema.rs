@@ -14,7 +14,7 @@ const ADDRESS: &str = r"^(localhost|[0-9.]+|\[[0-9A-Fa-f:.]+\]):(0|[1-9][0-9]{0,
 const ORIGIN: &str = r"^(https?|h2c)://([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?/?$";
 
 /// `redis://host:port`.
-const STORE: &str = r"^(rediss?|valkeys?|unix)://[^\x00-\x1f\x7f]*$";
+const STORE: &str = r"^((rediss?|valkeys?)(\+sentinel|\+cluster)?|unix)://[^\x00-\x1f\x7f]*$";
 
 /// The schema of a Tollgate file, with the section `serve`.
 #[must_use]

@@ -1,4 +1,4 @@
-//! The parts of a value that may be a secret: of a server's address, and of what stands in place of a file's name.
+//! Finds the parts of a value that may be secret: in the URL of a server, and in place of a file name.
 
 use std::ops::Range;
 
@@ -34,8 +34,21 @@ pub(crate) fn secrets(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// How much of `host:port/path` is as plain as it should be.
+/// How much of `host:port,host:port/path` is as plain as it should be.
 fn plain(text: &str) -> usize {
+    // Of several hosts, all but the last end with their port. What looks otherwise may be a password.
+    let mut start = 0;
+    while let Some((host, _)) = text.get(start..).and_then(|rest| rest.split_once(',')) {
+        if plain_host(host) != host.len() || host.contains('/') {
+            break;
+        }
+        start = start.saturating_add(host.len()).saturating_add(1);
+    }
+    start.saturating_add(plain_host(text.get(start..).unwrap_or_default()))
+}
+
+/// How much of `host:port/path` is as plain as it should be.
+fn plain_host(text: &str) -> usize {
     let while_in = |text: &str, allowed: &[u8]| {
         let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || allowed.contains(byte);
         text.bytes().take_while(is_allowed).count()
@@ -99,6 +112,10 @@ fn a_password_is_not_shown_wherever_it_stands() {
         ("unix:///run/redis.sock?pass=x", "unix:///run/redis.sock?***"),
         ("unix:///run/redis.sock&pass=x", "unix:///run/redis.sock***"),
         ("unix://ada:secret@/run/redis.sock", "unix://ada:***@/run/redis.sock"),
+        ("redis+sentinel://a:1,b,[::1]:2/main/0", "redis+sentinel://a:1,b,[::1]:2/main/0"),
+        ("redis+sentinel://ada:secret@a,b:1/main", "redis+sentinel://ada:***@a,b:1/main"),
+        ("redis+cluster://:se,cret@a,b", "redis+cluster://:***@a,b"),
+        ("redis+cluster://a:secret,b", "redis+cluster://a***"),
         ("ada:secret@http://host", "***"),
         ("secret", "***"),
         ("api.example.org", "api.example.org"),

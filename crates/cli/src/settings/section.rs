@@ -1,4 +1,4 @@
-//! The section `serve` of a native file: every setting that stands there, read by its kind. What it does is the server's.
+//! Parses the section `serve` of a native file, field by field.
 
 use tollgate_http::text::shown;
 use tollgate_policy::section::{Node, SectionReader};

@@ -1,4 +1,4 @@
-//! One setting of `tollgate serve`: its name, its variable and its grammar. What it does, and what holds without it, is elsewhere.
+//! One setting of `tollgate serve`: its name, its environment variable and its grammar.
 
 use super::definitions::{Field, FieldType, SERVE};
 use super::kind::{Kind, list, parse};

@@ -1,4 +1,4 @@
-//! A setting's value, read; and written again so that it can stand in a file. What it does is not known here.
+//! The value of a setting: parsed, and formatted so that a file can contain it.
 
 use std::fmt;
 use std::net::SocketAddr;

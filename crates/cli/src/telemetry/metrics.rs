@@ -163,6 +163,7 @@ impl Metrics {
         page.number(name, "Hits on keys for which there was no room.", stats.overflowed);
         if let Some(health) = limiter.store_health() {
             store::write(&health, page);
+            store::write_nodes(&limiter.store_nodes(), page);
             let name = ("shared_store_remembered_total", Kind::Counter);
             let about = "Refusals from the cache, without a call to the shared store.";
             page.number(name, about, limiter.refused_from_memory());

@@ -1,4 +1,4 @@
-//! What a request is to a policy: the facts that the policy reads, and the operation with its hits. Nothing is charged here.
+//! Maps a request to the facts that a policy reads, its operation and its hits. Charges nothing.
 
 use tollgate_policy::model::{Identity, PolicyLimit};
 use tollgate_policy::{Facts, Hits, Request, RequestBody, RequestMatch};

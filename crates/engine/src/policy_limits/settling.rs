@@ -1,4 +1,4 @@
-//! What a response may settle of a policy's charges, and the addresses that charges move to. Nothing is settled here.
+//! Determines which of a policy's charges a response may settle, and which addresses pay for denied identities.
 
 use http::HeaderName;
 use tollgate::NamedLimit;

@@ -1,4 +1,4 @@
-//! Requests that wait for their turn: first in queues, then for permits, then for charges. Who waits holds nothing of another limit.
+//! Lets requests wait for their turn: in queues, then for permits, then for charges. A waiting request holds nothing of another limit.
 
 use std::sync::Arc;
 use std::time::Duration;

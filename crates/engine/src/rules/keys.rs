@@ -1,4 +1,4 @@
-//! The keys of one request, one for each rule: whose they are, and their bytes. What is charged to them is not decided here.
+//! The keys of one request, one per rule: their bytes, and whether the client only claims them.
 
 use std::ops::Range;
 
@@ -78,8 +78,7 @@ pub(super) fn push_key(
             return Ok(KeyOwner::Known);
         }
         Extraction::Fn(key) => {
-            if let Some(key) = key(head).filter(|key| !key.is_empty()) {
-                push(bytes, KeyKind::Consumer, &key);
+            if key(head, bytes) {
                 return Ok(KeyOwner::Known);
             }
         }

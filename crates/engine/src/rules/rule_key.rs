@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use tollgate::{HitError, KeyStatus, NamedLimit};
+use tollgate::{HitError, Key, KeyStatus, NamedLimit};
 use tollgate_algorithms::Limit;
 use tollgate_http::address::Client;
 
@@ -12,7 +12,7 @@ use crate::key::{KeyKind, push, push_address};
 use crate::rule::Extraction;
 
 /// A key of a rule as an operator names it: a client's address, the value of the rule's header, or what the rule's function
-/// returns.
+/// returns. A number or a tuple of [`from_fn`](crate::KeyExtractor::from_fn) becomes a [`Key`] first: `&Key::new(42)`.
 ///
 /// Text is read as the rule says: as an address for [`KeyExtractor::address`](crate::KeyExtractor::address), as the header's
 /// value for [`header`](crate::KeyExtractor::header), as the function's result for
@@ -53,6 +53,12 @@ impl<'a> From<&'a String> for RuleKey<'a> {
 impl<'a> From<&'a [u8]> for RuleKey<'a> {
     fn from(bytes: &'a [u8]) -> Self {
         Self { value: Value::Bytes(bytes), limit: None }
+    }
+}
+
+impl<'a> From<&'a Key> for RuleKey<'a> {
+    fn from(key: &'a Key) -> Self {
+        key.as_ref().into()
     }
 }
 

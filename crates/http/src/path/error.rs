@@ -1,4 +1,4 @@
-//! Why a path is rejected: what is wrong at which byte, and what to send instead.
+//! Errors of paths: what is wrong, at which byte, and how to fix it.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! A clock that stands still until it is told to go on, for tests. It wakes whoever waits for the time that it is moved to.
+//! A clock for tests that moves only when the test moves it, and wakes futures that wait for that time.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

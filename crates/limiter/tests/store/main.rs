@@ -4,6 +4,7 @@
 //! server's clock makes no difference.
 
 mod changed;
+mod cluster;
 mod failing;
 #[path = "../it/lines.rs"]
 mod lines;

@@ -1,4 +1,4 @@
-//! What a change of policy means for clients: what gets looser or tighter, and who has to agree. Not what it should be.
+//! Compares two policies: what gets looser or tighter for clients, and who has to approve it.
 
 mod approvals;
 mod cells;

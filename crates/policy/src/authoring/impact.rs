@@ -1,4 +1,4 @@
-//! What numbers mean for a client: in the long run, at once, and in the worst minute. Compared exactly, without floats.
+//! What a set of numbers allows a client: in the long run, at once, and in the worst minute. Exact, without floats.
 
 use std::cmp::Ordering;
 use std::fmt;

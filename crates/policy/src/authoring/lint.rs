@@ -1,4 +1,4 @@
-//! Advice on a policy that is without errors: what it probably does not mean. What is wrong is said while it is read, not here.
+//! Advice on valid policies: settings that their author probably did not intend.
 
 mod bound;
 mod client_selectable;

@@ -1,4 +1,4 @@
-//! Scenarios beside a policy: at this time these requests, these answers. They are read here, and run by whoever has a store.
+//! Parses scenarios: requests at given times with their expected results. `simulate` in the engine runs them.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -118,7 +118,7 @@ fn same(first: &PolicyLimit, second: &PolicyLimit, findings: &mut Findings) {
     }
     let cost = PolicyLimit { cost: first.cost.clone(), ..alike } == *first && first.named && second.named;
     findings.push(
-        Diagnostic::error("same-name", second.place, message).also(first.place, "the other stands here").help(
+        Diagnostic::error("same-name", second.place, message).also(first.place, "the other is here").help(
             if cost {
                 "to charge one budget at two costs, define the limit under `limits` (in an OpenAPI document, of \
                  `x-tollgate`), and write `use` and `cost` in both places"
@@ -152,7 +152,7 @@ fn check(limit: &PolicyLimit, settings: &Settings, findings: &mut Findings) {
                 "add `consumers` to the settings, or `jwt` and `organisations: { from: 'jwt:org' }`",
             ),
             Identity::Consumer if settings.consumers.is_none() => (
-                "nobody knows a consumer: there is no consumers file".to_owned(),
+                "there is no consumers file, so no request has a consumer".to_owned(),
                 "add `consumers` to the settings, or take `api_key`",
             ),
             Identity::ApiKey

@@ -100,9 +100,8 @@ impl Group {
             })
         });
         if let Some(beyond) = self.members.get(COMPARED_MAX).and_then(of) {
-            let message = format!(
-                "more than {COMPARED_MAX} routes have this path, and could not be told apart fast enough"
-            );
+            let message =
+                format!("more than {COMPARED_MAX} routes have this path, which is too many to distinguish");
             findings.push(Diagnostic::error("too-many", beyond.template_at, message));
             return;
         }

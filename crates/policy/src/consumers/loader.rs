@@ -205,7 +205,7 @@ impl Loader {
         // Names are shown, and written to logs and headers: nothing in them may break a line.
         let plain = line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         if !plain && let Some((at, _)) = line.char_indices().find(|(_, char)| char.is_control()) {
-            let message = || "A tab or another control character stands here. Take it out.".to_owned();
+            let message = || "A tab or another control character is not allowed here. Remove it.".to_owned();
             return self.errors.add((self.line, column(line, at)), message);
         }
         match &self.stage {
@@ -300,9 +300,9 @@ fn make_table(keys: KeyRows, errors: &mut Errors) -> KeyTable {
         let line = first.line;
         errors.add(place, || {
             if first.hash == again.hash {
-                format!("The same key stands on line {line} already. Take one of them out.")
+                format!("Line {line} has the same key. Remove one of them.")
             } else {
-                format!("The first half of this hash stands on line {line} already. No two keys have such hashes: write each as `sha256sum` prints it.")
+                format!("Line {line} has a hash with the same first half. No two keys have such hashes: write each as `sha256sum` prints it.")
             }
         });
     })

@@ -275,7 +275,7 @@ impl Reader {
 
     fn alias(&mut self, anchor: usize, at: Place) -> Result<(), Box<Diagnostic>> {
         let Some(Some(target)) = self.anchors.get(&anchor).copied() else {
-            let message = "this alias stands inside of what it stands for";
+            let message = "this alias is part of the value that it refers to";
             return Err(Box::new(Diagnostic::error("alias-cycle", at, message)));
         };
         let node = self.node(Kind::Alias(target), at)?;
@@ -354,10 +354,9 @@ impl Reader {
             for (number, node) in keys().enumerate() {
                 let Some(key) = self.text_of(node) else { continue };
                 if let Some(first) = seen.get(key) {
-                    let message =
-                        format!("the key `{}` stands here a second time", tollgate_http::text::shown(key));
+                    let message = format!("the key `{}` is repeated here", tollgate_http::text::shown(key));
                     let finding = Diagnostic::error("repeated-key", at(node), message);
-                    found.push(finding.also(*first, "here it stands first").help("keep one of them"));
+                    found.push(finding.also(*first, "first here").help("keep one of them"));
                     taken_away.insert(number);
                 } else {
                     seen.insert(key, at(node));

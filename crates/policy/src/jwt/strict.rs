@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for AnyValue {
         let mut object = Map::new();
         while let Some((name, Strict(value))) = map.next_entry::<String, Strict>()? {
             if object.insert(name, value).is_some() {
-                return Err(A::Error::custom("a name stands twice in one object"));
+                return Err(A::Error::custom("an object has the same name twice"));
             }
         }
         Ok(Value::Object(object))

@@ -78,14 +78,14 @@ impl Default for ConsumerKey {
     }
 }
 
-/// What happens when nobody can be told. Never "not limited".
+/// What happens when no identity is found. Never "not limited".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MissingKeyRule {
     /// `address`: the client's address instead.
     Address,
     /// `reject`: the request is refused as wrong, and nothing is charged.
     Reject,
-    /// `anonymous`: one budget for all who cannot be told.
+    /// `anonymous`: one shared quota for all clients without a key.
     Anonymous,
 }
 

@@ -64,7 +64,7 @@ impl<'t> Action<'t> {
         let mut targets = self.target.select(tree);
         let count = targets.len();
         if let Some(aliased) = targets.iter().find(|target| target.by_alias) {
-            let message = "an alias leads to this target, so that it also stands elsewhere";
+            let message = "an alias refers to this target, so that it also occurs elsewhere";
             let finding = Diagnostic::error("overlay-alias", self.place, message);
             let also = Value { tree, id: aliased.id }.place();
             return Err(Box::new(
@@ -88,7 +88,7 @@ impl<'t> Action<'t> {
         if self.update.is_none() {
             return Diagnostic::warning("idle-action", self.place, message);
         }
-        let help = "a key with other characters than letters, digits, `_` and `-` stands in quotes: `$.paths['/a'].get`";
+        let help = "put a key with characters other than letters, digits, `_` and `-` in quotes: `$.paths['/a'].get`";
         Diagnostic::error("overlay-target", self.place, message).help(help)
     }
 

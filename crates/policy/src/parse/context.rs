@@ -192,7 +192,7 @@ impl<'t> Context<'t> {
         let text = self.text(value, what, 200)?;
         let number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         if number && !value.is_plain() {
-            let message = format!("`{what}` is a text here, because it stands in quotes");
+            let message = format!("`{what}` is a string here, because it is quoted");
             let finding = Diagnostic::error("quoted-number", value.place(), message);
             self.findings.push(finding.help(format!("write {text} without quotes")));
             return None;

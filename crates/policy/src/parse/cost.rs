@@ -96,7 +96,7 @@ fn operations<'t>(map: Value<'t>, kind: Value<'t>, max: u64, context: &mut Conte
 fn at_least_one(text: &str) -> Result<u64, String> {
     match whole(text) {
         Ok(0) => {
-            Err("charges nothing, and so limits nobody: write 1 or more, or `x-rate-limit: none`".into())
+            Err("charges nothing, and so limits nothing: write 1 or more, or `x-rate-limit: none`".into())
         }
         other => other,
     }

@@ -59,7 +59,7 @@ pub(crate) fn fair_by<'t>(value: Value<'t>, context: &mut Context<'t>) -> Vec<Ve
 fn chain<'t>((value, name): (Value<'t>, &str), context: &mut Context<'t>) -> Vec<Vec<Identity>> {
     let texts = context.texts(value, name, CHAIN_CHARS_MAX);
     if texts.is_empty() && value.is_list() {
-        context.error("empty", value.place(), "this chain has no link: nobody could be told");
+        context.error("empty", value.place(), "this chain is empty, so it identifies no client");
     }
     if texts.len() > CHAIN_MAX {
         let message = format!("the chain has {} links, and may have at most {CHAIN_MAX}", texts.len());
@@ -71,7 +71,7 @@ fn chain<'t>((value, name): (Value<'t>, &str), context: &mut Context<'t>) -> Vec
     let early = links.iter().position(always).filter(|at| at.saturating_add(1) < links.len());
     if let Some((_, place)) = early.and_then(|at| texts.get(at.saturating_add(1))) {
         let finding = Diagnostic::error("unreachable-key", *place, "this link is never reached");
-        context.findings.push(finding.help("what stands before it is always there: put that last"));
+        context.findings.push(finding.help("the identity before it is always present: put that one last"));
     }
     links
 }
@@ -106,8 +106,7 @@ fn identity(text: &str, place: Place, context: &mut Context<'_>) -> Option<Ident
     match found {
         Ok(identity) => Some(identity),
         Err(help) => {
-            let message =
-                format!("`{}` is not a way to tell who is asking", tollgate_http::text::shown(text));
+            let message = format!("`{}` is not a kind of identity", tollgate_http::text::shown(text));
             context.findings.push(Diagnostic::error("unknown-key", place, message).help(help));
             None
         }
@@ -130,7 +129,7 @@ fn named(kind: &str, name: &str) -> Result<Identity, String> {
         "jwt_unverified" => Ok(Identity::JwtUnverified(name.into())),
         _ => Err(suggest::did_you_mean(kind, NAMED.iter().copied())
             .map(|help| help.replace("`?", &format!(":{}`?", tollgate_http::text::shown(name))))
-            .unwrap_or_else(|| format!("before the colon stands one of {}", NAMED.join(", ")))),
+            .unwrap_or_else(|| format!("before the colon, write one of {}", NAMED.join(", ")))),
     }
 }
 
@@ -141,7 +140,7 @@ pub(crate) fn header(name: &str) -> Result<HeaderName, String> {
     })
 }
 
-/// Where an API key stands: `header:NAME`, `query:NAME`, `cookie:NAME`, `bearer`, `basic`.
+/// Where the API key is sent: `header:NAME`, `query:NAME`, `cookie:NAME`, `bearer`, `basic`.
 pub(crate) fn key_place(text: &str) -> Result<KeyPlace, String> {
     match text.split_once(':').map(|(kind, name)| (kind, name.trim())) {
         Some(("header", name)) => Ok(KeyPlace::Header(header(name)?)),

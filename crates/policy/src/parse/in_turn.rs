@@ -44,7 +44,7 @@ pub(super) fn wait<'t>(
             "write `max_wait`, which bounds how long a request waits in it",
         ))
     } else if limit.mode == Mode::Shadow {
-        Some(("a limit with `mode: shadow` makes nobody wait", "remove `wait`, or enforce the limit"))
+        Some(("a limit with `mode: shadow` makes no request wait", "remove `wait`, or enforce the limit"))
     } else {
         None
     };
@@ -70,7 +70,7 @@ pub(super) fn fair_by<'t>(
         ))
     } else if limit.mode == Mode::Shadow {
         Some((
-            "`fair_by` has no effect: a limit with `mode: shadow` makes nobody wait",
+            "`fair_by` has no effect: a limit with `mode: shadow` makes no request wait",
             "remove it, or enforce the limit",
         ))
     } else {

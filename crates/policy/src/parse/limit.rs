@@ -136,7 +136,7 @@ fn made_name(limit: &PolicyLimit, before: &[PolicyLimit], several: bool) -> Stri
     if alike == 0 { name } else { format!("{name} #{}", alike.saturating_add(1)) }
 }
 
-/// What stands beside a `$ref` would be dropped silently.
+/// Fields beside a `$ref` would be ignored.
 fn beside_reference<'t>(item: Value<'t>, context: &mut Context<'t>) {
     if item.get("$ref").is_none() {
         return;
@@ -293,8 +293,11 @@ fn texts<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
     {
         // It becomes a string of a structured field.
         if name.is_empty() || !name.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
-            let finding =
-                Diagnostic::error("name", value.place(), "a name is printable ASCII: it stands in a header");
+            let finding = Diagnostic::error(
+                "name",
+                value.place(),
+                "a name must be printable ASCII, because a header contains it",
+            );
             context.findings.push(finding);
         } else {
             limit.name = name.into();

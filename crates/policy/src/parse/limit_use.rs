@@ -110,7 +110,7 @@ fn check_name(name: &str) -> Result<(), String> {
         return Err(format!("`{shown}` has a meaning of its own and cannot be a limit's name"));
     }
     if name.is_empty() || !name.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
-        return Err("a name is printable ASCII: it stands in a header".into());
+        return Err("a name must be printable ASCII, because a header contains it".into());
     }
     let length = name.chars().count();
     if length > NAME_CHARS_MAX {

@@ -7,7 +7,7 @@ use crate::parse::schema_fields::{LIMIT, NUMBERS};
 /// The error; whether it is an item of a list.
 pub(super) fn finding(text: &str, place: Place, in_list: bool) -> Diagnostic {
     if in_list && text == "none" {
-        let finding = Diagnostic::error("type", place, "`none` stands alone, and not in a list");
+        let finding = Diagnostic::error("type", place, "`none` must stand alone, not in a list");
         return finding.help("take the other limits out, or `none`");
     }
     let message = format!("`{}` is not a limit", tollgate_http::text::shown(text));

@@ -162,9 +162,9 @@ fn tags<'t>(root: Value<'t>, draft: &mut ParsedDocument, context: &mut Context<'
     for tag in root.get("tags").into_iter().flat_map(Value::items) {
         let Some(name) = tag.get("name").and_then(Value::text) else { continue };
         if let Some(other) = draft.tag(name) {
-            let message = format!("the tag `{}` stands here a second time", tollgate_http::text::shown(name));
+            let message = format!("the tag `{}` is repeated here", tollgate_http::text::shown(name));
             let finding = Diagnostic::error("repeated-tag", tag.place(), message);
-            let finding = finding.also(other.place, "here it stands first");
+            let finding = finding.also(other.place, "first here");
             context.findings.push(finding);
             continue;
         }
@@ -243,7 +243,7 @@ fn additional<'t>(
         if !is_token || fixed {
             let message = format!("`{}` is no additional method", tollgate_http::text::shown(entry.key));
             let help = if fixed {
-                format!("it stands on the path itself, under `{lower}`")
+                format!("the path has it, under `{lower}`")
             } else {
                 "methods are upper case, as they are sent: `COPY`".to_owned()
             };

@@ -141,7 +141,7 @@ pub(crate) const NUMBERS: &[Field] = &[
     field(
         "buckets",
         FieldType::Between(1, Limit::BUCKETS_MAX as u64),
-        "Makes sliding_window the conservative one, of so many buckets.",
+        "The number of buckets. Makes sliding_window conservative: it never exceeds the limit.",
     ),
     field("max_wait", FieldType::Duration, "The longest that a request may wait in the queue."),
     field(
@@ -169,7 +169,7 @@ pub(crate) const LIMIT: &[Field] = &[
         FieldType::Key,
         "Who is asking; a list is a chain, of which the first that is there counts.",
     ),
-    field("missing_key", FieldType::Word(MISSING), "What happens when nobody can be told."),
+    field("missing_key", FieldType::Word(MISSING), "What happens when no identity is found."),
     field("repeated_key", FieldType::Word(REPEATED), "What happens when an identity is sent twice."),
     field(
         "address_ceiling",
@@ -177,7 +177,7 @@ pub(crate) const LIMIT: &[Field] = &[
         "So many times the limit for one address, whatever keys it shows.",
     ),
     field("tier_overrides", FieldType::Tiers, "Other numbers for some tiers, or `none`."),
-    field("cost", FieldType::Cost, "What a request costs; 1 if nothing is said."),
+    field("cost", FieldType::Cost, "The cost of a request. Default: 1."),
     field("mode", FieldType::Word(MODES), "Whether it is enforced, or only counted."),
     field("when_store_fails", FieldType::StoreFails, "What happens when the shared store cannot answer."),
     field("scope", FieldType::Word(SCOPES), "Where it is counted."),
@@ -235,7 +235,7 @@ pub(crate) const USE: &[Field] = &[
         FieldType::Ascii(NAME_CHARS_MAX),
         "The name of a limit under `limits`, or `inherited`: the limits that would apply without this list.",
     ),
-    field("cost", FieldType::Cost, "What a request costs here; what the limit says, if nothing is said."),
+    field("cost", FieldType::Cost, "The cost of a request here. Default: the limit's own cost."),
     field("when", FieldType::When, "What a request must have so that the limit applies here."),
 ];
 
@@ -274,7 +274,7 @@ pub(crate) const SETTINGS: &[Field] = &[
     field(
         "api_key",
         FieldType::Texts(&FieldType::KeyPlace),
-        "Where an API key stands: `header:NAME`, `query:NAME` or `cookie:NAME`.",
+        "Where the API key is sent: `header:NAME`, `query:NAME` or `cookie:NAME`.",
     ),
     field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
     field("organisations", FieldType::Map(ORGANISATIONS), "From where a client's organisation is known."),
@@ -336,7 +336,7 @@ pub(crate) const JWT: &[Field] = &[
     field("issuer", FieldType::Text(PATH_CHARS_MAX), "Who must have issued a token."),
     field("audience", FieldType::Text(PATH_CHARS_MAX), "For whom it must be."),
     field("leeway", FieldType::Duration, "How far clocks may be apart."),
-    field("header", FieldType::Header, "The header it stands in; Authorization if nothing is said."),
+    field("header", FieldType::Header, "The header with the token. Default: Authorization."),
 ];
 
 pub(crate) const PROXIES: &[Field] = &[
@@ -355,7 +355,7 @@ pub(crate) const ADDRESSES: &[Field] = &[
     field(
         "ipv6_wide_prefix",
         FieldType::Or("none", &FieldType::Between(1, 127)),
-        "A second, wider budget for so many bits of an IPv6 address: 48; `none` for no such budget.",
+        "The prefix length of a second, wider quota for IPv6 networks. Default: 48; `none` disables it.",
     ),
     field(
         "ipv6_wide_multiple",
@@ -389,7 +389,7 @@ pub(crate) const TAG: &[Field] = &[
 /// A route of the native file.
 pub(crate) const ROUTE: &[Field] = &[
     field("name", FieldType::Text(NAME_CHARS_MAX), "What it is called."),
-    field("methods", FieldType::Texts(&FieldType::Method), "The methods; every method if nothing is said."),
+    field("methods", FieldType::Texts(&FieldType::Method), "The methods. Default: every method."),
     needed("path", FieldType::Template, "The path's template, such as `/reports/{id}` or `/files/{rest*}`."),
     field("host", FieldType::Text(NAME_CHARS_MAX), "The host, such as `api.example.org` or `*.example.org`."),
     field("headers", FieldType::Headers, "Headers that must be there, with their values."),

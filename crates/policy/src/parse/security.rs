@@ -116,7 +116,7 @@ impl Security {
         );
         let known = self.declared.iter().map(String::as_str);
         context.findings.push(finding.help(suggest::did_you_mean(asked.key, known).unwrap_or_else(|| {
-            "declare it under `components.securitySchemes`: where its key stands is not known".to_owned()
+            "declare it under `components.securitySchemes`: it does not say where the key is sent".to_owned()
         })));
     }
 

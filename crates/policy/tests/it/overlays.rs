@@ -139,5 +139,5 @@ fn an_overlay_that_is_wrong_is_told_so_in_its_own_lines() {
     let aliased = openapi("paths: { /a: &a { get: {} }, /b: *a }");
     let actions = format!("  - {{ target: \"$.paths['/b'].get\", update: {{ x-rate-limit: {LIMIT} }} }}\n");
     let said = files(&[("o.yaml", &overlay(&actions)), ("a.yaml", &aliased)]).unwrap_err().to_string();
-    assert!(said.contains("an alias leads to this target"), "{said}");
+    assert!(said.contains("an alias refers to this target"), "{said}");
 }

@@ -109,7 +109,7 @@ fn each_way_to_loosen_is_named() {
         |fields: &str| of(&format!("[{MONTHLY}, {{ name: own, algorithm: gcra, capacity: 10, {fields} }}]"));
     let table = [
         ("refill_rate: 6", "10 at once, then 6 per second, more than 10 at once, then 5 per second"),
-        ("refill_rate: 5, mode: shadow", "it is in shadow mode and refuses nobody"),
+        ("refill_rate: 5, mode: shadow", "it is in shadow mode and refuses no request"),
         ("refill_rate: 5, consumer_key: ip", "it has another key, so it limits other clients together"),
         ("refill_rate: 5, missing_key: anonymous", "it has another key, so it limits other clients together"),
         ("refill_rate: 5, counted: per_operation", "counted is per_operation, not together"),

@@ -5,10 +5,13 @@ use std::net::Ipv6Addr;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use super::{Address, AddressError, Place};
+use super::{Address, AddressError, HOSTS_MAX, Node, Place};
 
 /// The port of a server whose address names none.
 const PORT: u16 = 6379;
+
+/// The port of a Sentinel whose address names none.
+const SENTINEL_PORT: u16 = 26_379;
 
 /// The most digits of a database's number: it then fits in 32 bits.
 const DATABASE_DIGITS_MAX: usize = 9;
@@ -39,25 +42,63 @@ fn cut_at(text: &str, sign: char) -> (&str, Option<&str>) {
 
 /// An address with a host.
 pub(super) fn tcp(parts: &Parts<'_>, tls: bool) -> Result<Address, AddressError> {
-    if parts.authority.is_empty() {
-        return Err(AddressError::Host);
-    }
-    // A password may contain an `@`; a host may not.
-    let (login, server) = match parts.authority.rsplit_once('@') {
-        Some((login, server)) => (login, server),
-        None => ("", parts.authority),
-    };
-    let (host, port) = host_and_port(server)?;
-    if parts.has_fragment || parts.query.is_some() {
-        return Err(AddressError::Extra);
-    }
+    let (login, server) = login_and_servers(parts)?;
+    let (host, port) = host_and_port(server, PORT)?;
     let database = database(parts.path)?;
-    let (user, password) = cut_at(login, ':');
-    let (user, password) = (decoded_word(user)?, decoded_word(password.unwrap_or_default())?);
+    let (user, password) = user_and_password(login)?;
     Ok(Address { place: Place::Tcp { host, port, tls }, user, password, database })
 }
 
-fn host_and_port(server: &str) -> Result<(String, u16), AddressError> {
+/// An address of Sentinels, with the name of what they monitor.
+pub(super) fn sentinel(parts: &Parts<'_>, tls: bool) -> Result<Address, AddressError> {
+    let (login, servers) = login_and_servers(parts)?;
+    let sentinels = nodes(servers, SENTINEL_PORT)?;
+    let path = parts.path.strip_prefix('/').unwrap_or(parts.path);
+    let (name, number) = cut_at(path, '/');
+    let name = decoded_word(name)?.ok_or(AddressError::SentinelName)?;
+    let database = database(number.unwrap_or_default())?;
+    let (user, password) = user_and_password(login)?;
+    Ok(Address { place: Place::Sentinel { sentinels, name, tls }, user, password, database })
+}
+
+/// An address of some nodes of a cluster.
+pub(super) fn cluster(parts: &Parts<'_>, tls: bool) -> Result<Address, AddressError> {
+    let (login, servers) = login_and_servers(parts)?;
+    let seeds = nodes(servers, PORT)?;
+    if database(parts.path)? != 0 {
+        return Err(AddressError::ClusterDatabase);
+    }
+    let (user, password) = user_and_password(login)?;
+    Ok(Address { place: Place::Cluster { seeds, tls }, user, password, database: 0 })
+}
+
+/// What comes before the `@`, and the servers behind it.
+fn login_and_servers<'a>(parts: &Parts<'a>) -> Result<(&'a str, &'a str), AddressError> {
+    if parts.authority.is_empty() {
+        return Err(AddressError::Host);
+    }
+    if parts.has_fragment || parts.query.is_some() {
+        return Err(AddressError::Extra);
+    }
+    // A password may contain an `@`; a host may not.
+    Ok(parts.authority.rsplit_once('@').unwrap_or(("", parts.authority)))
+}
+
+fn user_and_password(login: &str) -> Result<(Option<String>, Option<String>), AddressError> {
+    let (user, password) = cut_at(login, ':');
+    Ok((decoded_word(user)?, decoded_word(password.unwrap_or_default())?))
+}
+
+/// Hosts with their ports, separated by commas.
+fn nodes(servers: &str, port: u16) -> Result<Vec<Node>, AddressError> {
+    if servers.split(',').count() > HOSTS_MAX {
+        return Err(AddressError::Hosts);
+    }
+    let node = |server| host_and_port(server, port).map(|(host, port)| Node { host, port });
+    servers.split(',').map(node).collect()
+}
+
+fn host_and_port(server: &str, default: u16) -> Result<(String, u16), AddressError> {
     let (host, port) = if let Some(bracketed) = server.strip_prefix('[') {
         let (host, port) = bracketed.split_once(']').ok_or(AddressError::Unreadable)?;
         let host: Ipv6Addr = host.parse().map_err(|_| AddressError::Unreadable)?;
@@ -71,7 +112,7 @@ fn host_and_port(server: &str) -> Result<(String, u16), AddressError> {
         (host.to_owned(), port.unwrap_or_default())
     };
     let port = match port {
-        "" => PORT,
+        "" => default,
         digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
             digits.parse().map_err(|_| AddressError::Unreadable)?
         }

@@ -23,6 +23,10 @@ fn addresses_are_read_whole() {
         ("unix:///run/redis.sock?user=gate", "unix://gate@/run/redis.sock?db=0"),
         ("unix:///run/redis.sock", "unix:///run/redis.sock?db=0"),
         ("unix:///run/redis.sock?db=3&user=gate&pass=pw", "unix://gate:***@/run/redis.sock?db=3"),
+        ("redis+sentinel://a,b:1,[::1]/prime", "redis+sentinel://a:26379,b:1,[::1]:26379/prime/0"),
+        ("valkeys+sentinel://gate:p@w@a/my%20name/2", "rediss+sentinel://gate:***@a:26379/my name/2"),
+        ("redis+cluster://a,b:7000", "redis+cluster://a:6379,b:7000"),
+        ("rediss+cluster://:pw@[::1]/0", "rediss+cluster://:***@[::1]:6379"),
     ];
     for (text, shown) in table {
         let address: Address = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -56,6 +60,13 @@ fn what_is_wrong_is_named_and_nothing_of_it_is_shown() {
         ("http://localhost", Scheme),
         ("Redis://localhost", Scheme),
         ("redis+unix:///run/redis.sock", Scheme),
+        ("redis+sentinel://a,b", SentinelName),
+        ("redis+sentinel://a,b/", SentinelName),
+        ("redis+sentinel://a,,b/name", Unreadable),
+        ("redis+sentinel://a/name/two", Database),
+        ("redis+cluster://a,b/1", ClusterDatabase),
+        ("redis+cluster://", Host),
+        ("redis+cluster://a?b", Extra),
         ("redis://", Host),
         ("redis:///2", Host),
         ("redis://0.0.0.0", Host),
@@ -148,4 +159,11 @@ fn addresses_of_random_signs_are_read_or_refused() {
         }
     }
     assert!(read > 500, "only {read} were read");
+}
+
+#[test]
+fn an_address_has_a_bounded_number_of_hosts() {
+    let of = |hosts: usize| format!("redis+cluster://{}", vec!["h"; hosts].join(",")).parse::<Address>();
+    assert!(of(HOSTS_MAX).is_ok());
+    assert_eq!(of(HOSTS_MAX + 1), Err(AddressError::Hosts));
 }

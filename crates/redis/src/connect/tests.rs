@@ -38,13 +38,14 @@ async fn speaking(line: &'static [u8]) -> SocketAddr {
     address
 }
 
+/// A connection to the first address that speaks.
+async fn first_of(addresses: &[SocketAddr], limit: Duration) -> Result<Stream, ConnectionFailure> {
+    let time = (limit, Instant::now() + limit);
+    connector(limit).first_of(("a.host", addresses), &LoadedSecrets::default(), time, Peer::Data).await
+}
+
 async fn tried(addresses: &[SocketAddr]) -> Result<(), Cause> {
-    let tried = timeout(
-        LIMIT,
-        connector(LIMIT).first_of(addresses, &LoadedSecrets::default(), Instant::now() + LIMIT),
-    )
-    .await
-    .expect("in time");
+    let tried = timeout(LIMIT, first_of(addresses, LIMIT)).await.expect("in time");
     tried.map(drop).map_err(|failed| failed.cause)
 }
 
@@ -63,11 +64,7 @@ fn an_address_where_nobody_answers_does_not_hide_the_next_one() {
         }
         let good = speaking(GOOD).await;
         assert_eq!(tried(&[full, good]).await, Ok(()));
-        let failed = connector(short)
-            .first_of(&[full], &LoadedSecrets::default(), Instant::now() + short)
-            .await
-            .map(drop)
-            .unwrap_err();
+        let failed = first_of(&[full], short).await.map(drop).unwrap_err();
         assert_eq!(failed.cause, Cause::ConnectTimeout);
     });
 }
@@ -126,8 +123,8 @@ fn while_a_look_up_hangs_no_other_is_begun_and_what_it_finds_in_the_end_is_used(
     run(async {
         let (lookup, gate, [begun, ended]) = hanging(speaking(GOOD).await);
         let count = |of: &AtomicUsize| of.load(Ordering::SeqCst);
-        let mut hurried =
-            Arc::new(Connector { lookup: Some(lookup), ..connector(Duration::from_millis(10)) });
+        let way = Way::Hosts(vec![Host { name: "a.host".into(), lookup }]);
+        let mut hurried = Arc::new(Connector { way, ..connector(Duration::from_millis(10)) });
         for _ in 0..5 {
             assert_eq!(at_once(&hurried, 3, || {}).await, [Some(Cause::Dns); 3]);
             assert_eq!((count(&begun), count(&ended)), (1, 0), "one is under way");
@@ -142,11 +139,7 @@ fn while_a_look_up_hangs_no_other_is_begun_and_what_it_finds_in_the_end_is_used(
 }
 
 async fn told(line: &'static [u8]) -> (Cause, String) {
-    let failed = connector(LIMIT)
-        .first_of(&[speaking(line).await], &LoadedSecrets::default(), Instant::now() + LIMIT)
-        .await
-        .map(drop)
-        .unwrap_err();
+    let failed = first_of(&[speaking(line).await], LIMIT).await.map(drop).unwrap_err();
     (failed.cause, failed.message)
 }
 

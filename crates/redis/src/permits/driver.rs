@@ -61,7 +61,7 @@ impl Pool {
     /// Keys that are due, of one namespace: none is asked about again before it is answered.
     fn batch(&self, state: &mut State, now: Micros) -> Option<Batch> {
         let due = state.due.iter().take_while(|(due, _)| *due <= now).map(|(_, name)| *name);
-        let due: Vec<_> = due.take(EXCHANGES_MAX).collect();
+        let due: Vec<_> = due.take(if self.store.has_slots() { 1 } else { EXCHANGES_MAX }).collect();
         let marker = state.keys.get(due.first()?)?.marker;
         let mut batch = Batch { marker, asks: Vec::with_capacity(due.len()) };
         for name in due {
@@ -77,7 +77,10 @@ impl Pool {
 
     async fn exchange(self: Arc<Self>, batch: Batch) {
         let asks = batch.asks.iter().map(|(name, request)| (name.of(StateKind::Permits), *request)).collect();
-        let exchange = Exchange { marker: batch.marker, id: self.id, lease: self.lease, asks };
+        // In a cluster the keys of a call are in one slot: then there is no marker.
+        let only = batch.asks.first().map(|(name, _)| name.of(StateKind::Permits));
+        let marker = only.filter(|_| self.store.has_slots()).unwrap_or(batch.marker);
+        let exchange = Exchange { marker, id: self.id, lease: self.lease, asks };
         let reply = self.store.exchange(&exchange).await;
         self.answered(&batch, &reply);
     }
@@ -105,6 +108,9 @@ impl Pool {
 
     /// Writes the marker of a namespace, so that what data were lost begins before the first request.
     async fn write_marker(&self) {
+        if self.store.has_slots() {
+            return self.lock().markers.clear();
+        }
         let Some(marker) = self.lock().markers.first().copied() else { return };
         let exchange = Exchange { marker, id: self.id, lease: self.lease, asks: Vec::new() };
         if self.store.exchange(&exchange).await.is_ok() {

@@ -7,9 +7,11 @@
 ---- main
 local argument = ARGV[1]
 local id, lease, at = unpack('>c16I7', argument)
-local marker = pcall('GET', KEYS[1])
+-- In a cluster there is none: the key itself stands in its place.
+local has_marker = KEYS[1] ~= KEYS[2]
+local marker = not has_marker or pcall('GET', KEYS[1])
 local recovers = not marker
-if marker then
+if marker and has_marker then
   local state, place = marker, 1
   --> foreign
   if #marker ~= 8 or byte(marker) ~= 56 then return -1 end

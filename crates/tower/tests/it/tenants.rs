@@ -23,7 +23,7 @@ fn bucket(capacity: u64) -> Limit {
 fn layer(limiter: &Limiter, plans: &Plans) -> TollgateLayer {
     let plans = Arc::clone(plans);
     let per_tenant = Rule::new("per tenant", bucket(2))
-        .keyed_by(KeyExtractor::from_fn(|head| Some(head.extension::<Tenant>()?.0.into())))
+        .keyed_by(KeyExtractor::from_fn(|head| Some(head.extension::<Tenant>()?.0)))
         .limit_for(move |head| {
             let plans = plans.lock().expect("nobody panicked");
             plans.get(head.extension::<Tenant>()?.0).copied()

@@ -112,7 +112,7 @@ fn limit(limit: &MatchedLimit, out: &mut dyn Write) -> io::Result<()> {
     }
     let mode = match limit.mode {
         Mode::Enforced => "enforced",
-        Mode::Shadow => "shadow: it is counted, and refuses nobody",
+        Mode::Shadow => "shadow: it counts, but refuses no request",
     };
     line("mode", mode, out)?;
     if let Some(wait) = limit.wait {
@@ -172,7 +172,7 @@ fn told(told: &ResponsePreview, out: &mut dyn Write) -> io::Result<()> {
             "  {status}: one such request costs more than {limit} ever allows; waiting does not help"
         );
     }
-    heading("when it is granted, the client is told", out)?;
+    heading("if granted, the response has", out)?;
     match (&told.policy, &told.first) {
         (Some(policy), Some(first)) => {
             writeln!(out, "  RateLimit-Policy: {policy}")?;
@@ -189,7 +189,7 @@ fn told(told: &ResponsePreview, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn refused(refusal: &Refusal, out: &mut dyn Write) -> io::Result<()> {
-    heading(&format!("when it is refused, after {} at once, the client is told", refusal.granted), out)?;
+    heading(&format!("when it is refused, after {} at once, the response is", refusal.granted), out)?;
     writeln!(out, "  {}, by {}", refusal.status, refusal.limit)?;
     for (name, value) in &refusal.fields {
         writeln!(out, "  {name}: {value}")?;

@@ -49,7 +49,7 @@ pub(super) fn looked(limit: &PolicyLimit, key: &[Part<'_>], case: &ExplainCase<'
     }
     let so = match limit.key.missing {
         MissingKeyRule::Address => "the address",
-        MissingKeyRule::Anonymous => "one budget for all who cannot be told",
+        MissingKeyRule::Anonymous => "one shared quota for all clients without a key",
         // Then there is no key.
         MissingKeyRule::Reject => return None,
     };
@@ -157,7 +157,7 @@ fn api_key(taken: bool, case: &ExplainCase<'_>) -> IdentityLookup {
                 IdentityLookup::Not(format!("the {} is not valid, or does not say `sub`", name(place)))
             }
             State::One if case.directory.is_some() => IdentityLookup::Not(format!(
-                "the key in the {} is nobody's in the consumers file",
+                "the key in the {} belongs to no consumer of the consumers file",
                 name(place)
             )),
             State::One => {

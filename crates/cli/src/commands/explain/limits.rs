@@ -222,10 +222,10 @@ fn why(
         (LimitLocation::Named(_), _) => {
             format!("it is named at {}, {place}", policy.sources().locate(used.place))
         }
-        (_, Some(_)) => format!("a `$ref` to it stands {place}"),
+        (_, Some(_)) => format!("a `$ref` refers to it {place}"),
         (_, None) if here => format!("it stands {place}"),
         // The first limit of a name is the one that is kept.
-        (_, None) => format!("it is shared, and stands here too: {place}"),
+        (_, None) => format!("it is shared, and also used here: {place}"),
     };
     let why = match (operation, nearest == Some(plain)) {
         (None, _) => ", and no operation is met",

@@ -1,4 +1,4 @@
-//! What was found, for people: drawn, with no more of a code than can be read, and a summary.
+//! Prints findings for people: source excerpts, at most a few of each code, and a summary.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

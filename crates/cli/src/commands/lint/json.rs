@@ -1,4 +1,4 @@
-//! What was found, for programs. Its names are an interface, described by `schemas/lint-output.schema.json`.
+//! Prints findings as JSON. The member names are an interface, described by `schemas/lint-output.schema.json`.
 
 use serde_json::{Map, Value, json};
 

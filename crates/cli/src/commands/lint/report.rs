@@ -1,4 +1,4 @@
-//! What was found in all files, before it is printed in a format.
+//! Collects the findings of all files before a format prints them.
 
 use std::collections::{BTreeSet, HashSet};
 

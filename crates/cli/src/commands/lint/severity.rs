@@ -1,4 +1,4 @@
-//! Which advice is how severe: what the file with settings and the flags say together.
+//! The severity of advice by code, from the lint settings file and the flags.
 
 use std::io::{self, Write};
 

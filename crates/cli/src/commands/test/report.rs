@@ -1,4 +1,4 @@
-//! What happened, as a test report: a suite for each file, a case for each scenario.
+//! Converts results to a JUnit report: a suite per file, a case per scenario.
 
 use super::{FileResult, ScenarioResult};
 use crate::formats::junit::{Case, Fault, Suite};

@@ -63,24 +63,32 @@ fn another(info: &Fields) -> Option<(&'static str, &str)> {
 pub(super) fn role(found: &Observations) -> Finding {
     by_info(found, ROLE, |info| {
         if info.get("redis_mode") == Some("sentinel") {
-            let cure = "name the primary in the address; `redis-cli -p 26379 SENTINEL GET-MASTER-ADDR-BY-NAME …` shows it";
+            let cure = "write `redis+sentinel://host,host,host/name` with the addresses of all Sentinels; \
+                        `redis-cli -p 26379 SENTINEL MASTERS` shows the name";
+            return Finding::fault(ROLE, "this is a Sentinel, which holds no data", cure);
+        }
+        let is_node = info.get("cluster_enabled") == Some("1") || info.get("redis_mode") == Some("cluster");
+        if is_node && !found.at.contains("+cluster://") {
+            let cure = "write `redis+cluster://host,host,host` with the addresses of some nodes";
             return Finding::fault(
                 ROLE,
-                "this is a Sentinel, which holds no data; Sentinel is not supported yet",
+                "this is a node of a cluster, which serves only a part of the keys",
                 cure,
             );
         }
-        if info.get("cluster_enabled") == Some("1") || info.get("redis_mode") == Some("cluster") {
-            let cure = "use a standalone server, with `cluster-enabled no` in redis.conf";
-            return Finding::fault(
-                ROLE,
-                "this is a node of a cluster; Redis Cluster is not supported yet",
-                cure,
-            );
+        if is_node {
+            return Finding::good(ROLE, "a node of a cluster");
+        }
+        if found.at.contains("+cluster://") {
+            let cure = "write `redis://host:port`, or start the server with `cluster-enabled yes`";
+            return Finding::fault(ROLE, "this is not a node of a cluster", cure);
         }
         let alone = info.get("cluster_enabled") == Some("0") || info.get("redis_mode") == Some("standalone");
         match info.get("role") {
             Some("master") if !alone => info_lacks(ROLE, ("cluster", "cluster_enabled")),
+            Some("master") if found.at.contains("+sentinel://") => {
+                Finding::good(ROLE, "the primary that the Sentinels name")
+            }
             Some("master") => Finding::good(ROLE, "a standalone primary"),
             Some("slave") => {
                 let host = info.get("master_host").unwrap_or("…");

@@ -1,6 +1,5 @@
 //! Streams bodies in both directions, without buffering them.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,6 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tollgate_engine::Validities;
 
+use super::body_error::BodyError;
 use super::body_rate::BodyRate;
 use super::client_connection::RunningExchange;
 use super::deadlines::{BodyFault, DeadlineKind, Deadlines};
@@ -47,23 +47,6 @@ pub(crate) struct RequestBody {
     pace: Option<BodyRate>,
     /// Whether the request may still be passed on.
     validities: Validities,
-}
-
-/// Why a body cannot be passed on.
-#[derive(Debug)]
-pub(crate) enum BodyError {
-    /// The client's connection.
-    Client(hyper::Error),
-    /// The client ended its side of the connection before the end of the body.
-    Truncated,
-    /// It is larger than bodies may be.
-    TooLarge,
-    /// The upstream's connection.
-    Upstream(UpstreamError),
-    /// It came to a standstill.
-    Late(DeadlineKind),
-    /// A permit of the request became void.
-    Void,
 }
 
 impl RequestBody {
@@ -376,21 +359,6 @@ impl Body for ResponseBody {
         }
     }
 }
-
-impl fmt::Display for BodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Client(error) => write!(f, "reading the client's body failed: {error}"),
-            Self::Truncated => f.write_str("the client's body ended early"),
-            Self::TooLarge => f.write_str("the body exceeds the limit"),
-            Self::Upstream(error) => write!(f, "reading the upstream's body failed: {error}"),
-            Self::Late(due) => write!(f, "the body timed out ({due:?})"),
-            Self::Void => f.write_str("a permit of the request became void"),
-        }
-    }
-}
-
-impl std::error::Error for BodyError {}
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+pub(crate) use super::body_error::BodyFault;
 use super::deadline_kind::DUES;
 pub(crate) use super::deadline_kind::DeadlineKind;
 use crate::settings::Timeouts;
@@ -22,17 +23,6 @@ const TICK_MIN: Duration = Duration::from_millis(5);
 const NAP_TICKS: u64 = 2;
 /// No deadline.
 const NEVER: u64 = u64::MAX;
-
-/// What is wrong with a request's body, on the client's side.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum BodyFault {
-    /// It broke off.
-    Broken = 1,
-    /// It is larger than bodies may be.
-    TooLarge,
-    /// A permit of its request became void.
-    Void,
-}
 
 /// How far an exchange has come with switching its connection to another protocol. Until it has, what the client sends
 /// is not read: it may be meant as another request.

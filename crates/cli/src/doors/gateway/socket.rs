@@ -1,4 +1,4 @@
-//! A client's socket below TLS, where it shows whether the client reads what it is sent.
+//! A client's socket below TLS, which notices clients that do not read.
 
 use std::io;
 use std::pin::Pin;

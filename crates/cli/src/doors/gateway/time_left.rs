@@ -1,4 +1,4 @@
-//! How long a client still waits for its response, as far as is known. A request never waits for a limit for longer.
+//! The client's deadline, as far as the request states it. A request never waits for a limit beyond it.
 
 use std::time::Duration;
 

@@ -26,3 +26,20 @@ pub(super) fn write(health: &Health, page: &mut MetricsText) {
         connections.number(&[("result", cause.name())], *count);
     }
 }
+
+/// Writes the health of the nodes of a cluster, by their addresses.
+pub(super) fn write_nodes(nodes: &[(String, Health)], page: &mut MetricsText) {
+    if nodes.is_empty() {
+        return;
+    }
+    let about = "1 if there is a connection to this node of the shared store.";
+    let mut up = page.family("shared_store_node_up", Kind::Gauge, about);
+    for (node, health) in nodes {
+        up.number(&[("node", node)], u64::from(health.up));
+    }
+    let about = "1 while the circuit breaker of this node of the shared store is open.";
+    let mut open = page.family("shared_store_node_breaker_open", Kind::Gauge, about);
+    for (node, health) in nodes {
+        open.number(&[("node", node)], u64::from(health.breaker != BreakerState::Closed));
+    }
+}

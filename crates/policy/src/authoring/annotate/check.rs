@@ -1,4 +1,4 @@
-//! Checks that annotating only added what it should. Runs after every annotation.
+//! Checks after every annotation that it only added the intended text.
 
 use super::contents::{PROBLEM, RESPONSE};
 use crate::document::tree::{Kind, Value};

@@ -1,4 +1,4 @@
-//! Decides which operations get the response, which cannot, and what `components` lacks. `insert` writes it.
+//! Plans an annotation: which operations get the response, which cannot, and what `components` lacks. `insert` writes it.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Who has to agree to a change: owners and reviewers, of what was and of what is. Nobody is asked here.
+//! The owners and reviewers who have to approve a change, of the old and the new policy.
 
 use std::collections::{HashMap, HashSet};
 

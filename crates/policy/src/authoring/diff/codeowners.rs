@@ -1,4 +1,4 @@
-//! Who has to agree, in the form of a CODEOWNERS file: a report to read or to check against, not a file to install.
+//! Prints the required approvals in the syntax of a CODEOWNERS file, as a report.
 
 use super::Diff;
 use super::fold;
@@ -23,7 +23,7 @@ impl Diff {
         for (limits, [file, who]) in &groups {
             let limits = fold::names(limits);
             if who.is_empty() {
-                out.push_str(&format!("# {file}: nobody owns {limits}\n"));
+                out.push_str(&format!("# {file}: no owner: {limits}\n"));
                 continue;
             }
             let [file_width, who_width] = widths;

@@ -1,4 +1,4 @@
-//! What all enforced limits of an operation mean together, before and after. Limits of different keys bound different things.
+//! Combines all enforced limits of an operation, before and after. Limits with different keys bound different things.
 
 use tollgate_algorithms::Mode;
 

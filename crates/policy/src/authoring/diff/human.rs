@@ -1,4 +1,4 @@
-//! A difference for people at a terminal: aligned tables, plain text. Colours are added by whoever prints it.
+//! Prints a diff for a terminal: aligned tables in plain text. The command adds colours.
 
 use super::{Diff, cells, fold};
 

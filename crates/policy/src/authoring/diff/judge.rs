@@ -1,4 +1,4 @@
-//! What a change of a setting means for clients, where that can be told. How it is said is not here.
+//! Judges whether a changed setting is looser or tighter for clients, where that can be determined.
 
 use tollgate_algorithms::Mode;
 

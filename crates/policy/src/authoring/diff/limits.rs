@@ -1,4 +1,4 @@
-//! Which limits of two policies are the same one, and what changed in it. What that means for operations is not here.
+//! Pairs the limits of two policies, and finds what changed in each pair.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! A difference for a pull request, in Markdown as GitHub and GitLab read it. Nothing that a document says is markup here.
+//! Prints a diff for a pull request, in the Markdown of GitHub and GitLab. Escapes all text from documents.
 
 use super::{Diff, cells, fold};
 

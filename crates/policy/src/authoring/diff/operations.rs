@@ -1,4 +1,4 @@
-//! Which operations of two policies are the same one: by method, template, host, headers. What changed is told by `rows`.
+//! Pairs the operations of two policies by method, template, host and headers.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! What changed at one operation, for everybody and for each tier: which limits, and what all of them mean together.
+//! Finds what changed at one operation, by default and for each tier.
 
 use tollgate_algorithms::Mode;
 

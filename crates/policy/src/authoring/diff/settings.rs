@@ -1,4 +1,4 @@
-//! What is different besides limits, in sentences: who is believed, whose keys, which addresses. What it means is told by `judge`.
+//! Describes changed settings other than limits: tokens, keys, addresses, CORS. `judge` rates them.
 
 use super::{SettingDiff, Verdict, judge};
 use crate::ids::LimitId;
@@ -38,7 +38,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
         ),
         ("how tokens are verified", jwt, mixed),
         ("how much of an address is one client", addresses, judge::addresses),
-        ("whose word is taken for a client's address", |of| proxies(&of.trusted_proxies), mixed),
+        ("trusted proxies", |of| proxies(&of.trusted_proxies), mixed),
         ("which headers are passed on", header_names, same),
         (
             "the base path that a proxy in front takes away",
@@ -59,7 +59,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
     // Networks are kept as ranges, and two lists of the same length are not told apart in words.
     let same_words = proxies(&before.trusted_proxies) == proxies(&after.trusted_proxies);
     if same_words && before.trusted_proxies != after.trusted_proxies {
-        let text = "whose word is taken for a client's address: other networks than before".into();
+        let text = "trusted proxies: other networks than before".into();
         found.push(SettingDiff { text, verdict: Verdict::Mixed });
     }
     let [was, is] = [old, new].map(Policy::namespace);
@@ -100,7 +100,7 @@ fn moved_keys(old: &Policy, new: &Policy) -> Option<String> {
         more => format!(", and {more} more alike"),
     };
     Some(format!(
-        "where the API key of {} stands: {was} before, {} now{more}",
+        "where the API key of {} is sent: {was} before, {} now{more}",
         shown(&first.name()),
         places(&first.api_key)
     ))

@@ -13,7 +13,7 @@ use crate::numbers::Numbers;
 pub(crate) fn looser_than(required: &PolicyLimit, limit: &PolicyLimit) -> Option<String> {
     let is_looser = |verdict| matches!(verdict, Verdict::Looser | Verdict::Mixed);
     if limit.mode != Mode::Enforced && required.mode == Mode::Enforced {
-        return Some("it is in shadow mode and refuses nobody".into());
+        return Some("it is in shadow mode and refuses no request".into());
     }
     if limit.key != required.key {
         return Some("it has another key, so it limits other clients together".into());

@@ -1,4 +1,4 @@
-//! For whom numbers are compared: those of whom nothing is known, or those of a tier. Which tier a client has is decided elsewhere.
+//! The tiers for which a diff compares numbers, and the default for clients without one.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Looser or tighter: how two sets of numbers compare for a client, and what can be said of a change. Exact, without floats.
+//! Compares two sets of numbers for a client: looser, tighter, or both. Exact, without floats.
 
 use std::cmp::Ordering;
 

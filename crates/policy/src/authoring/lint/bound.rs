@@ -1,4 +1,4 @@
-//! Whether one limit leaves another nothing to refuse, by what their algorithms promise. "No" here means "not shown".
+//! Determines whether one limit makes another unreachable, from the guarantees of their algorithms. "No" means "not proven".
 //!
 //! Both see the same hits at the same cost, each hit is charged to both or to neither, and time moves on. Then the
 //! second never refuses what the first grants if the most that the first lets through always fits into the second.

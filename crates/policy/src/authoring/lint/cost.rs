@@ -1,4 +1,4 @@
-//! Costs that cannot fit into what a limit can ever have. What a request costs is decided elsewhere.
+//! Advises about costs that exceed the capacity of a limit.
 
 use super::{Lint, named};
 use crate::document::diagnostic::Diagnostic;

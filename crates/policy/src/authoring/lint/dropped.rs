@@ -1,4 +1,4 @@
-//! Headers that a policy reads and a gateway takes from trusted proxies only, where no proxy is trusted: they never arrive.
+//! Advises about headers that a policy reads and the gateway drops, because it trusts no proxy.
 
 use http::HeaderName;
 

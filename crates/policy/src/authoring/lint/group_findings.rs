@@ -1,4 +1,4 @@
-//! Many limits of which the same is to be said, as one finding: whoever fixes one knows how to fix the others.
+//! Merges findings with the same cause at many limits into one.
 
 use std::collections::HashMap;
 use std::hash::Hash;

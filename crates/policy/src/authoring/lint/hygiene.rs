@@ -1,4 +1,4 @@
-//! What makes a policy hard to look after: limits without a name or an owner, and limits that do not refuse. Not their numbers.
+//! Advises about limits that are hard to maintain: without a name, without an owner, or in shadow mode.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ fn without_owner(lint: &Lint<'_>) -> Option<Diagnostic> {
 fn without_name(lint: &Lint<'_>, list: &[LimitId]) -> Option<Diagnostic> {
     let limits: Vec<&PolicyLimit> = list.iter().filter_map(|id| lint.limit(*id)).collect();
     let words = (
-        "has no name, and stands in a list: its algorithm and its place are all it is known by",
+        "has no name, and is in a list: only its algorithm and its position identify it",
         "have no name, and stand in a list: their algorithms and places are all they are known by",
     );
     let help = "give it a `name`: else its keys start afresh when its algorithm or the list changes";

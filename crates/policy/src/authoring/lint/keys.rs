@@ -1,4 +1,4 @@
-//! Keys that clients do not have, or can renew: what `api_key` makes of security schemes. Keys that a client can invent are `claims`.
+//! Advises about keys that clients lack or can renew, from the security schemes that `api_key` reads.
 
 use tollgate_algorithms::{Limit, Micros, Window};
 

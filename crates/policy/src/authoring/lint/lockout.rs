@@ -1,4 +1,4 @@
-//! Tiers between which a client may move, and how long it waits then for what it used in the higher one.
+//! Advises about tiers between which a client may move, and how long it then waits because of its usage in the higher one.
 
 use super::windows::WAIT_NOTED;
 use super::{Lint, can_refuse, named};

@@ -1,4 +1,4 @@
-//! Internal and external traffic under one limit: one of them can use up what the other needs. By tags and hosts alone.
+//! Advises about limits that internal and external traffic share, by tags and hosts.
 
 use super::{Lint, named};
 use crate::compile::inherit::Operation;

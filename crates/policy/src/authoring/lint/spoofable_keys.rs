@@ -1,4 +1,4 @@
-//! Limits whose key a client can choose: whoever sends a new value has a new budget. Who is asking is decided elsewhere.
+//! Advises about keys that clients can choose: a new value gets a new quota.
 
 use super::group_findings::{FindingKind, by_cause, finding};
 use super::{Lint, can_refuse};
@@ -44,10 +44,10 @@ fn said(claimed: &Identity, held: bool, limits: &[&PolicyLimit]) -> Option<Diagn
         format!("counted by `{}`, which a client can choose: a new value is a new budget", spelled(claimed));
     let help = if *claimed == Identity::ApiKey {
         "name a `consumers` file that says whose keys are whose, or set `address_ceiling`, \
-         so many times the limit for one address"
+         a multiple of the limit for one address"
     } else {
         "take `api_key` with a `consumers` file, or a verified `jwt:` claim, or set `address_ceiling`, \
-         so many times the limit for one address"
+         a multiple of the limit for one address"
     };
     let kind: FindingKind = if held { Diagnostic::note } else { Diagnostic::warning };
     let (one, many) = (format!("is {what}"), format!("are {what}"));

@@ -1,4 +1,4 @@
-//! Comments that accept one piece of advice where it stands, with a reason. They never hide an error.
+//! Comments that accept one piece of advice, with a reason. They never hide an error.
 //!
 //! ```yaml
 //! /health:

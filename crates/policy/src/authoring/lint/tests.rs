@@ -43,7 +43,7 @@ fn a_document_with_much_to_say_gets_all_of_it_in_order() {
         "5 note limits-off: * /b has no limit: it is switched off on purpose",
         "8 note no-owner: `* /c (fixed_window)` has no owner, and other limits have one",
         "8 note shadow-limit: `* /c (fixed_window)` is a shadow: counted, not enforced",
-        "8 note unnamed-limit: `* /c (fixed_window)` has no name, and stands in a list: its algorithm and its place are all it is known by",
+        "8 note unnamed-limit: `* /c (fixed_window)` has no name, and is in a list: only its algorithm and its position identify it",
         "8 note window-boundary: `* /c (fixed_window)` admits up to 10 within 1 min: the limit before a boundary, and again after it",
         "10 warning no-limit: * /d has no limit",
     ];

@@ -1,4 +1,4 @@
-//! Tiers that have less than everybody else, and tiers that nobody can have. Which tier a client has is decided elsewhere.
+//! Advises about tiers with less than the default, and tiers that no client can have.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What a policy asks for and this version does not do yet. Everybody who puts a policy in force has to say so.
+//! Reports settings that this version parses but does not enforce.
 
 use super::group_findings::{by_cause, finding};
 use crate::document::diagnostic::Diagnostic;

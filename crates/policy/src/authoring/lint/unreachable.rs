@@ -1,4 +1,4 @@
-//! Limits that another limit on the same requests leaves nothing to refuse. Only what can be shown is claimed.
+//! Advises about limits that can never refuse, because another limit on the same requests refuses first.
 
 use tollgate_algorithms::Limit;
 

@@ -1,4 +1,4 @@
-//! What windows and slow refills do to a client that meets their edge: twice the limit, much memory, or hours of waiting.
+//! Advises about windows and slow refills: twice the limit at an edge, large logs, waits of hours.
 
 use tollgate_algorithms::{Limit, Micros, Window};
 
@@ -96,7 +96,7 @@ fn long_wait(numbers: &Limit, whose: &str, place: Place) -> Option<Diagnostic> {
             if one <= WAIT_NOTED.get() || quota.burst() == 0 {
                 return None;
             }
-            format!("whoever has used up {whose} waits {} for each further request", minutes(one))
+            format!("a client that has exhausted {whose} waits {} for each further request", minutes(one))
         }
         Limit::FixedWindow(rule) => match rule.window() {
             Window::Every(length) => window_wait(rule.limit(), length, whose)?,
@@ -115,7 +115,10 @@ fn long_wait(numbers: &Limit, whose: &str, place: Place) -> Option<Diagnostic> {
 fn window_wait(limit: u64, window: Micros, whose: &str) -> Option<String> {
     let long = window > WAIT_NOTED && limit > 0;
     long.then(|| {
-        format!("whoever has used up {whose} may wait {} for a further request", minutes(window.get()))
+        format!(
+            "a client that has exhausted {whose} may wait {} for a further request",
+            minutes(window.get())
+        )
     })
 }
 

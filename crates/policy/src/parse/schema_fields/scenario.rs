@@ -17,7 +17,11 @@ pub(crate) const SCENARIO: &[Field] = &[
 
 /// One step of a scenario.
 pub(crate) const STEP: &[Field] = &[
-    field("at", FieldType::Duration, "When, from the beginning; if nothing is said, with the step before."),
+    field(
+        "at",
+        FieldType::Duration,
+        "The time since the start of the scenario. Default: the time of the previous step.",
+    ),
     field("request", FieldType::Text(10_000), "A method and a target."),
     field("headers", FieldType::Other("headers"), "Its headers."),
     field("body", FieldType::Text(BODY_CHARS_MAX), "Its body; for keys and costs that are in it."),

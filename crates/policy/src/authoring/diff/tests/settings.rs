@@ -35,7 +35,7 @@ mixed   the consumers file: none before, `c.csv` now
 1 setting changes.
 
 CHANGE  SETTING
-mixed   whose word is taken for a client's address: other networks than before
+mixed   trusted proxies: other networks than before
 ";
     check(
         &format!("{PROXIES}networks: 10.0.0.0/8 }}\n{}", one(BUCKET)),
@@ -46,7 +46,7 @@ mixed   whose word is taken for a client's address: other networks than before
 1 setting changes.
 
 CHANGE  SETTING
-mixed   whose word is taken for a client's address: that of listed networks, in `X-Forwarded-For` before, that of 2 hops, in `X-Forwarded-For` now
+mixed   trusted proxies: that of listed networks, in `X-Forwarded-For` before, that of 2 hops, in `X-Forwarded-For` now
 ";
     check(
         &format!("{PROXIES}networks: 10.0.0.0/8 }}\n{}", one(BUCKET)),

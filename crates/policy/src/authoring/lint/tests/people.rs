@@ -220,7 +220,7 @@ fn limits_without_a_name_in_a_list() {
     let limit = |name: &str| format!("      - {{ {name}algorithm: gcra, capacity: 5, refill_rate: 1 }}\n");
     let said = |line: u64, name: &str| {
         format!(
-            "{line} note unnamed-limit: `{name}` has no name, and stands in a list: its algorithm and its place are all it is known by"
+            "{line} note unnamed-limit: `{name}` has no name, and is in a list: only its algorithm and its position identify it"
         )
     };
     check("unnamed-limit", &[("", &limit(""), &[])]);

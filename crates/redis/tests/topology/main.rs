@@ -1,0 +1,6 @@
+//! The store on real clusters and behind real Sentinels.
+#![cfg(test)]
+
+mod cluster;
+mod sentinel;
+mod support;
