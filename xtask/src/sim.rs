@@ -23,10 +23,26 @@ pub(crate) fn adaptive(seeds: &[&str]) -> Result<(), String> {
     marked::write("docs/ADAPTIVE.md", "hour", &format!("Seed {HOUR_SEED}.\n\n{hour}"))
 }
 
+/// A real server that collapses, behind the gateway. It takes four minutes, and needs a machine that has nothing else to do.
+///
+/// # Errors
+/// When it cannot be run, or the document cannot be written.
+pub(crate) fn collapse() -> Result<(), String> {
+    let line = format!("cargo run --quiet --release --locked -p tollgate-collapse -- {COLLAPSE}");
+    let table = printed(&line)?;
+    marked::write("docs/ADAPTIVE.md", "collapse", &table)
+}
+
+/// The drawing of [`collapse`].
+const COLLAPSE: &str = "docs/benchmarks/collapse.svg";
+
 fn simulate(words: &str) -> Result<String, String> {
-    let line = format!("cargo run --quiet --release --locked -p tollgate-sim -- {words}");
+    printed(&format!("cargo run --quiet --release --locked -p tollgate-sim -- {words}"))
+}
+
+fn printed(line: &str) -> Result<String, String> {
     // Progress is shown as it comes; the table is kept.
-    let output = command(&line).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = command(line).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cannot start `{line}`: {error}"))?;
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     println!("{table}");

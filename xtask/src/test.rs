@@ -29,7 +29,7 @@ impl Step {
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "install",
-        what: "git, rustfmt, clippy, prometheus, grpcio, redis, valkey, iproute2 and faketime, if missing; the crates",
+        what: "git, rustfmt, clippy, prometheus, grpcio, envoy, redis, valkey, iproute2 and faketime, if missing; the crates",
         minutes: 10,
         run: install,
     },

@@ -1,6 +1,7 @@
 //! Runs one kind of decision n times and prints what it did. Callgrind counts the instructions of two such runs, and
 //! their difference is the cost of the decisions alone. It measures nothing itself.
 
+mod in_progress;
 mod memory;
 mod ours;
 mod peers;
@@ -26,6 +27,8 @@ fn main() -> Result<(), String> {
     let (granted, refused) = match who.as_str() {
         "governor" => peers::governor(false, granting, limit, n)?,
         "governor+remaining" => peers::governor(true, granting, limit, n)?,
+        "concurrency" => in_progress::concurrency(granting, limit, n)?,
+        "adaptive" => in_progress::adaptive(granting, limit, n)?,
         "memory" => memory::run("one", granting, limit, n)?,
         "memory+receipt" => memory::run("receipt", granting, limit, n)?,
         "memory+three" => memory::run("three", granting, limit, n)?,

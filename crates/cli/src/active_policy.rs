@@ -39,6 +39,7 @@ impl ActivePolicy {
         let meters = metrics.limits_of(&limits);
         let reads = headers_read(limits.policy());
         let limits = Arc::new(limits);
+        metrics.show_in_progress(&limits);
         let enforcer = Enforcer::from(Arc::clone(&limits));
         let responses = ResponseWriter::new(&enforcer, config);
         let (waits, enforcer) = (enforcer.waits(), Arc::new(enforcer));

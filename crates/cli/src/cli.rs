@@ -1,6 +1,7 @@
 //! Every flag: name, help and default. Man pages and completions are generated from it.
 
 mod doctor;
+mod import;
 mod lint;
 mod parse_error;
 mod schema;
@@ -15,6 +16,7 @@ use clap_complete::Shell;
 
 use crate::report_errors::Audience;
 pub use doctor::DoctorArgs;
+pub use import::{ImportArgs, ImportSource};
 pub use lint::{LintArgs, LintFormat, SeverityFlag};
 pub use parse_error::rendered;
 pub use schema::{SchemaArgs, SchemaKind};
@@ -92,6 +94,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Write the 429 response into an OpenAPI document, wherever a limit can give it
     Annotate(AnnotateArgs),
+    /// Convert the limits of Envoy, Limitador or nginx into a policy, and say what could not be converted
+    Import(ImportArgs),
     /// Print the JSON Schemas of limits and of Tollgate files, for editors
     Schema(SchemaArgs),
     /// Print a script that completes commands and flags in a shell

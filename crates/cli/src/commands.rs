@@ -7,6 +7,7 @@ pub mod diff;
 pub mod doctor;
 pub mod explain;
 pub mod help;
+pub mod import;
 pub mod lint;
 pub mod man;
 pub mod schema;
@@ -40,6 +41,7 @@ pub fn run(
         Command::Diff(args) => diff::run(args, &mut out, err),
         Command::Doctor(args) => doctor::run(args, environment, &mut out, err),
         Command::Annotate(args) => annotate::run(args, &mut out, err),
+        Command::Import(args) => import::run(args, &mut out, err),
         Command::Test(args) => test::run(args, &mut out, err),
         Command::Schema(args) => schema::run(args, &mut out, err),
         Command::Completions(args) => completions::run(args, &mut out),

@@ -5,6 +5,8 @@
 
 pub(crate) mod access;
 pub mod endpoints;
+#[cfg(feature = "envoy")]
+pub(crate) mod envoy;
 pub mod gateway;
 pub(crate) mod grpc;
 pub(crate) mod http_api;

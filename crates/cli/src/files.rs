@@ -26,7 +26,7 @@ pub(crate) fn read(name: &str) -> Result<String, String> {
     if bytes > u64::try_from(DOCUMENT_BYTES_MAX).unwrap_or(u64::MAX) {
         return Err(too_long(DOCUMENT_BYTES_MAX));
     }
-    text(file, DOCUMENT_BYTES_MAX)
+    text_of_length(file, usize::try_from(bytes).unwrap_or(0), DOCUMENT_BYTES_MAX)
 }
 
 fn too_long(bytes_max: usize) -> String {
@@ -217,7 +217,12 @@ fn open(name: &str) -> Result<File, String> {
 }
 
 fn text(from: impl Read, bytes_max: usize) -> Result<String, String> {
-    let mut bytes = Vec::new();
+    text_of_length(from, 0, bytes_max)
+}
+
+/// As [`text`], of something whose length is probably known: a buffer that grows would be up to three times as large for a moment.
+fn text_of_length(from: impl Read, length: usize, bytes_max: usize) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(length.min(bytes_max).saturating_add(1));
     let most = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
     from.take(most).read_to_end(&mut bytes).map_err(|error| why(&error))?;
     if bytes.len() > bytes_max {

@@ -31,8 +31,8 @@ pub(crate) const ADVICE: &[(&str, &str)] = &[
         "long-lockout",
         "A client that moves to a lower tier waits very long for what it used in the higher one.",
     ),
-    ("long-wait", "It takes very long until a limit that is used up lets something through again."),
     ("long-queue", "A queue has more places than requests that leave in the time that one may wait."),
+    ("long-wait", "It takes very long until a limit that is used up lets something through again."),
     (
         "low-concurrency",
         "Everyone together may have fewer requests in progress than a single client is promised.",
@@ -101,6 +101,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("overlay-alias", "An overlay changes what an alias leads to."),
     ("overlay-alone", "An overlay has no document that it changes."),
     ("overlay-target", "An action of an overlay cannot be applied."),
+    ("priorities", "The priorities cannot be used."),
     ("quoted-number", "A number is written as a text."),
     ("ref-cycle", "References lead back to themselves."),
     ("ref-nowhere", "A reference leads nowhere."),

@@ -17,6 +17,7 @@ use tokio::sync::mpsc::{self, Receiver};
 use tokio::sync::watch as latest;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 use tollgate::Limiter;
+use tollgate::adaptive::AdaptiveConfig;
 use tollgate_engine::PolicyLimits;
 use tollgate_policy::{ConsumerIndex, Policy};
 use tollgate_tower::ResponseConfig;
@@ -63,6 +64,8 @@ pub struct Reloader {
     policy: String,
     /// The setting `store.namespace`: what a policy's own file says of it now counts after a restart.
     namespace: Option<String>,
+    /// The limit of the upstream.
+    upstream: Option<AdaptiveConfig>,
     answers: ResponseConfig,
     beside: SettingsAndCertificate,
     poll: Option<Duration>,
@@ -87,6 +90,7 @@ impl Reloader {
         Self {
             policy: settings.policy.clone(),
             namespace: settings.store.namespace.clone(),
+            upstream: settings.upstream.adaptive.config(),
             answers: settings.answers,
             beside,
             poll: settings.reload_poll,
@@ -198,15 +202,21 @@ impl Reloader {
     async fn reload(&mut self) {
         let (policy, before, beside) = (self.policy.clone(), self.seen.clone(), self.beside.clone());
         let (live, metrics, answers) = (Arc::clone(&self.live), Arc::clone(&self.metrics), self.answers);
-        let namespace = self.namespace.clone();
+        let (namespace, upstream) = (self.namespace.clone(), self.upstream);
         let run = move || {
-            let ReloadCheck { renewed, tokens_renewed, needs_restart, mut wrong, seen: others } =
-                beside.look(&before);
+            let ReloadCheck {
+                renewed,
+                tokens_renewed,
+                limits_renewed,
+                needs_restart,
+                mut wrong,
+                seen: others,
+            } = beside.look(&before);
             let (changed, mut seen) = match load_after(&policy, &before) {
                 Ok(LoadedPolicy { policy, directory, seen }) => {
                     let old = live.load();
                     let limiter = old.limits.limiter().clone();
-                    let limits = policy_limits(limiter, (policy, directory), namespace.as_deref());
+                    let limits = policy_limits(limiter, (policy, directory), namespace.as_deref(), upstream);
                     let changed = changes(&old.limits, &limits);
                     let next = ActivePolicy::new(limits, answers, &metrics, old.generation.saturating_add(1));
                     live.swap(next, &metrics);
@@ -218,7 +228,7 @@ impl Reloader {
                 }
             };
             seen.join(others);
-            Reloaded { changed, renewed, tokens_renewed, needs_restart, wrong, seen }
+            Reloaded { changed, renewed, tokens_renewed, limits_renewed, needs_restart, wrong, seen }
         };
         let reloaded = match tokio::task::spawn_blocking(run).await {
             Ok(reloaded) => reloaded,
@@ -228,6 +238,7 @@ impl Reloader {
                 changed: None,
                 renewed: false,
                 tokens_renewed: false,
+                limits_renewed: false,
                 needs_restart: Vec::new(),
                 seen: self.look().await,
             },
@@ -238,14 +249,16 @@ impl Reloader {
 
     /// Logs the result of a reload.
     fn tell(&self, reloaded: &Reloaded) {
-        let Reloaded { changed, renewed, tokens_renewed, needs_restart, wrong, .. } = reloaded;
+        let Reloaded { changed, renewed, tokens_renewed, limits_renewed, needs_restart, wrong, .. } =
+            reloaded;
         let generation = self.live.load().generation;
-        if changed.is_some() || *renewed || *tokens_renewed {
+        if changed.is_some() || *renewed || *tokens_renewed || *limits_renewed {
             let certificate = renewed.then_some("renewed");
             let tokens = tokens_renewed.then_some("renewed");
+            let limits = limits_renewed.then_some("renewed");
             let needs_restart = (!needs_restart.is_empty()).then(|| needs_restart.join(", "));
             self.logs.within(|| {
-                tracing::info!(generation, changed, certificate, tokens, needs_restart, "reloaded");
+                tracing::info!(generation, changed, certificate, tokens, limits, needs_restart, "reloaded");
             });
         }
         if changed.is_some() {
@@ -277,6 +290,8 @@ struct Reloaded {
     renewed: bool,
     /// Whether some endpoint's tokens were replaced.
     tokens_renewed: bool,
+    /// Whether the limits for Envoy were replaced.
+    limits_renewed: bool,
     /// The settings that a restart would change.
     needs_restart: Vec<String>,
     /// The errors.
@@ -292,10 +307,20 @@ pub fn policy_limits(
     limiter: Limiter,
     (policy, directory): (Arc<Policy>, Option<Arc<ConsumerIndex>>),
     namespace: Option<&str>,
+    upstream: Option<AdaptiveConfig>,
 ) -> PolicyLimits {
     let namespace = namespace.map_or_else(|| policy.namespace_of_title(), str::to_owned);
-    PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).non_refundable()
+    // Of one name and one configuration, so that a reload keeps what was learnt.
+    let upstream = upstream.map(|config| limiter.adaptive(UPSTREAM, config));
+    let limits = PolicyLimits::new(limiter, policy, directory).in_namespace(&namespace).non_refundable();
+    match upstream {
+        Some(limit) => limits.with_upstream_limit(limit),
+        None => limits,
+    }
 }
+
+/// The name of the upstream's limit, in logs and metrics.
+pub const UPSTREAM: &str = "upstream";
 
 /// Waits until there were no events for a while.
 async fn settle(events: &mut Receiver<()>) {

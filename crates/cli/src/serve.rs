@@ -122,6 +122,7 @@ pub fn start_from(
         limiter,
         (loaded.policy, loaded.directory),
         settings.store.namespace.as_deref(),
+        settings.upstream.adaptive.config(),
     );
     if settings.store.url.is_some() {
         store::tell_namespace(limits.namespace(), &logs);

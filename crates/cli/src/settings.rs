@@ -5,6 +5,7 @@ mod config_file;
 mod definitions;
 mod endpoint;
 mod environment;
+mod envoy;
 mod field;
 mod files;
 mod flags;
@@ -23,6 +24,7 @@ mod store;
 mod table;
 #[cfg(test)]
 mod tests;
+mod upstream_limit;
 mod value;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -32,6 +34,7 @@ use tollgate_tower::ResponseConfig;
 
 pub(crate) use conceal::conceal;
 pub use endpoint::{ENDPOINT_CONNECTIONS, Endpoint};
+pub use envoy::{EnvoyLimits, StoreFails};
 pub use files::{CONFIG, ReadFile};
 pub use origin::{Origin, Scheme};
 pub use print::print;
@@ -42,6 +45,7 @@ pub use setting::{PREFIX, Setting};
 pub use source::{SettingProblem, SettingSource};
 pub use startup::Startup;
 pub(crate) use store::store;
+pub use upstream_limit::UpstreamLimit;
 pub use value::Value;
 
 /// The settings of `serve`, whole: nothing is looked up later.
@@ -55,6 +59,8 @@ pub struct Settings {
     pub upstream: Upstream,
     /// The endpoint for gRPC.
     pub grpc: Endpoint,
+    /// The limits of that endpoint.
+    pub envoy: EnvoyLimits,
     /// The endpoint for clients of Redis.
     pub resp: Endpoint,
     /// The endpoint for JSON and forward authentication.
@@ -113,6 +119,8 @@ pub struct Upstream {
     pub idle_max: usize,
     /// How often its name is looked up while connections are kept. `None`: only for new connections.
     pub lookup: Option<Duration>,
+    /// How many requests it works on at once.
+    pub adaptive: UpstreamLimit,
 }
 
 /// How an upstream is spoken to.
@@ -340,6 +348,7 @@ impl Settings {
             listen: vec![LISTEN],
             upstream,
             grpc: Endpoint::default(),
+            envoy: EnvoyLimits::default(),
             resp: Endpoint::default(),
             api: Endpoint::default(),
             tls: None,

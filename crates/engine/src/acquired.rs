@@ -1,6 +1,9 @@
 //! Permits of one request: acquired before anything is charged, all or none, and released when the admission is dropped.
 
+use std::time::Duration;
+
 use smallvec::SmallVec;
+use tollgate::adaptive::{AdaptiveByKey, AdaptiveConcurrency, AdaptivePermit, Priority};
 use tollgate::{AcquireError, ConcurrencyLimit, HitError, Permit, Source};
 use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
 
@@ -9,18 +12,35 @@ use crate::ids::DescriptorId;
 use crate::outcome::Outcome as CheckOutcome;
 use crate::permits::Permits;
 use crate::scratch::HeldLimit;
-#[cfg(feature = "redis")]
-use crate::status::Degradation;
 use crate::status::StoredStatus;
 
-/// One concurrency limit that a request meets.
+/// What grants permits.
+#[derive(Debug)]
+pub(crate) enum PermitLimit {
+    /// So many at once.
+    Fixed(ConcurrencyLimit),
+    /// As many as the service behind can do, for each key.
+    Adaptive(AdaptiveByKey, Option<Duration>),
+    /// The same for the upstream as a whole.
+    Upstream(AdaptiveConcurrency),
+}
+
+/// One limit on what is in progress that a request meets.
 pub(crate) struct PermitRequest<'a> {
     /// Which of the held limits of the request it is.
     pub(crate) place: usize,
     pub(crate) id: DescriptorId,
-    pub(crate) limit: &'a ConcurrencyLimit,
+    pub(crate) limit: &'a PermitLimit,
     pub(crate) key: &'a [u8],
     pub(crate) mode: Mode,
+    /// How important the request is; `None` if all are equal.
+    pub(crate) priority: Option<Priority>,
+}
+
+/// A permit of any limit.
+pub(crate) enum HeldPermit {
+    Fixed(Permit),
+    Adaptive(AdaptivePermit, Option<Duration>),
 }
 
 /// What came of acquiring the permits of a request.
@@ -49,10 +69,10 @@ impl AcquiredPermits {
                 admission.statuses.extend(self.statuses);
                 admission.decided_at.get_or_insert(now);
                 #[cfg(feature = "redis")]
-                if self.permits.0.iter().any(Permit::is_degraded) {
+                if self.permits.fixed.iter().any(Permit::is_degraded) {
                     admission.is_degraded = true;
-                    if admission.degradation == Degradation::None {
-                        admission.degradation = Degradation::Local;
+                    if admission.degradation == crate::status::Degradation::None {
+                        admission.degradation = crate::status::Degradation::Local;
                     }
                 }
                 admission.permits = self.permits.into();
@@ -64,8 +84,116 @@ impl AcquiredPermits {
     }
 }
 
-/// Acquires a permit of each limit in order, except for one that is there already. If one refuses, all of them are released, and those after
-/// it are not asked. A shared limit is asked on a thread that may be blocked.
+impl PermitRequest<'_> {
+    fn try_acquire(&self) -> Result<HeldPermit, AcquireError> {
+        let of_adaptive = |limit: &AdaptiveConcurrency, max_hold| {
+            let permit = match (self.mode, self.priority) {
+                (Mode::Shadow, _) => limit.try_acquire_shadow(),
+                (Mode::Enforced, None) => limit.try_acquire(),
+                (Mode::Enforced, Some(priority)) => limit.try_acquire_with(priority),
+            };
+            permit.map(|permit| HeldPermit::Adaptive(permit, max_hold))
+        };
+        match self.limit {
+            PermitLimit::Adaptive(limits, max_hold) => of_adaptive(&limits.of(self.key), *max_hold),
+            PermitLimit::Upstream(limit) => of_adaptive(limit, None),
+            PermitLimit::Fixed(limit) => match (self.mode, self.priority) {
+                (Mode::Shadow, _) => limit.try_acquire_shadow(self.key),
+                (Mode::Enforced, None) => limit.try_acquire(self.key),
+                // What processes share has no part for more important requests.
+                #[cfg(feature = "redis")]
+                (Mode::Enforced, Some(_)) if limit.is_shared() => limit.try_acquire(self.key),
+                (Mode::Enforced, Some(priority)) => limit.try_acquire_with(self.key, priority),
+            }
+            .map(HeldPermit::Fixed),
+        }
+    }
+
+    /// The same; the future waits for nothing but a shared store.
+    #[cfg(feature = "redis")]
+    async fn acquire_now(&self) -> Result<HeldPermit, AcquireError> {
+        match self.limit {
+            PermitLimit::Fixed(limit) if self.mode == Mode::Enforced && limit.is_shared() => {
+                limit.acquire_now(self.key).await.map(HeldPermit::Fixed)
+            }
+            PermitLimit::Fixed(_) | PermitLimit::Adaptive(..) | PermitLimit::Upstream(_) => {
+                self.try_acquire()
+            }
+        }
+    }
+
+    /// Waits for a permit, first come, first served.
+    pub(crate) async fn acquire_within(
+        &self,
+        most: Duration,
+        member: Option<&[u8]>,
+    ) -> Result<HeldPermit, AcquireError> {
+        let (limit, max_hold) = match self.limit {
+            PermitLimit::Fixed(limit) => {
+                let acquire = limit.acquire(self.key).within(most);
+                let acquire = match member {
+                    Some(member) => acquire.for_member(member),
+                    None => acquire,
+                };
+                return acquire.await.map(HeldPermit::Fixed);
+            }
+            PermitLimit::Adaptive(limits, max_hold) => (limits.of(self.key), *max_hold),
+            PermitLimit::Upstream(limit) => (limit.clone(), None),
+        };
+        let permit = match member {
+            Some(member) => limit.acquire_within_for(member, most).await,
+            None => limit.acquire_within(most).await,
+        };
+        permit.map(|permit| HeldPermit::Adaptive(permit, max_hold))
+    }
+}
+
+#[cfg(feature = "redis")]
+impl PermitLimit {
+    /// Whether its permits are in a store that several processes share.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Fixed(limit) if limit.is_shared())
+    }
+}
+
+impl HeldPermit {
+    /// What it was counted by.
+    #[cfg_attr(not(feature = "redis"), expect(clippy::unused_self, reason = "only a store fails"))]
+    fn source(&self) -> Source {
+        #[cfg(feature = "redis")]
+        if matches!(self, Self::Fixed(permit) if permit.is_degraded()) {
+            return Source::Share;
+        }
+        Source::Own
+    }
+
+    fn decision(&self, now: Micros) -> Decision {
+        match self {
+            Self::Fixed(permit) => granted(
+                (permit.limit().limit(), permit.remaining(), permit.exceeds_limit()),
+                permit.limit().average_hold().into(),
+                now,
+            ),
+            Self::Adaptive(permit, _) => granted(
+                (permit.limit().limit(), permit.remaining(), permit.exceeds_limit()),
+                permit.limit().average_hold().into(),
+                now,
+            ),
+        }
+    }
+}
+
+impl Permits {
+    fn push(&mut self, permit: HeldPermit) {
+        match permit {
+            HeldPermit::Fixed(permit) => self.fixed.push(permit),
+            HeldPermit::Adaptive(permit, max_hold) => self.adaptive.push((permit, max_hold)),
+        }
+    }
+}
+
+/// Acquires a permit of each limit in order. If one refuses, all of them are released, and those after it are not asked. A shared limit is
+/// asked on a thread that may be blocked.
 pub(crate) fn acquire(
     enforcer: &Enforcer,
     wanted: &[PermitRequest<'_>],
@@ -73,34 +201,29 @@ pub(crate) fn acquire(
 ) -> Result<AcquiredPermits, HitError> {
     let mut acquired = AcquiredPermits::default();
     for request in wanted {
-        let result = match request.mode {
-            Mode::Enforced => request.limit.try_acquire(request.key),
-            Mode::Shadow => request.limit.try_acquire_shadow(request.key),
-        };
-        if !acquired.note(enforcer, request, result, (now, asked))? {
+        if !acquired.note(enforcer, request, request.try_acquire(), (now, asked))? {
             break;
         }
     }
     Ok(acquired)
 }
 
-/// As [`acquire`]; the future waits for nothing but a shared store.
+/// As [`acquire`], except for a permit that is there already. The future waits for nothing but a shared store.
 pub(crate) async fn acquire_now(
     enforcer: &Enforcer,
     wanted: &[PermitRequest<'_>],
-    mut ready: Option<(usize, Permit)>,
+    mut ready: Option<(usize, HeldPermit)>,
     (now, asked): (Micros, &mut HeldLimit),
 ) -> Result<AcquiredPermits, HitError> {
     let mut acquired = AcquiredPermits::default();
     for request in wanted {
         let its = ready.take_if(|(place, _)| *place == request.place && request.mode == Mode::Enforced);
-        let result = match (its, request.mode) {
-            (Some((_, permit)), _) => Ok(permit),
+        let result = match its {
+            Some((_, permit)) => Ok(permit),
             #[cfg(feature = "redis")]
-            (None, Mode::Enforced) => request.limit.acquire_now(request.key).await,
+            None => request.acquire_now().await,
             #[cfg(not(feature = "redis"))]
-            (None, Mode::Enforced) => request.limit.try_acquire(request.key),
-            (None, Mode::Shadow) => request.limit.try_acquire_shadow(request.key),
+            None => request.try_acquire(),
         };
         if !acquired.note(enforcer, request, result, (now, asked))? {
             break;
@@ -115,22 +238,28 @@ impl AcquiredPermits {
         &mut self,
         enforcer: &Enforcer,
         request: &PermitRequest<'_>,
-        result: Result<Permit, AcquireError>,
+        result: Result<HeldPermit, AcquireError>,
         (now, asked): (Micros, &mut HeldLimit),
     ) -> Result<bool, HitError> {
-        let (mode, mut source) = (request.mode, Source::Own);
+        let PermitRequest { place, id, key, mode, priority, .. } = *request;
+        let mut source = Source::Own;
         let decision = match result {
             Ok(permit) => {
-                source = source_of(&permit);
-                let decision = granted(&permit, now);
-                self.permits.0.push(permit);
+                source = permit.source();
+                let decision = permit.decision(now);
+                self.permits.push(permit);
                 decision
             }
-            Err(AcquireError::Busy(busy) | AcquireError::TimedOut(busy)) => {
-                self.is_refused = mode == Mode::Enforced;
+            Err(AcquireError::Busy(busy) | AcquireError::TimedOut(busy)) if mode == Mode::Enforced => {
+                self.is_refused = true;
                 let wait = busy.estimated_wait().map(|wait| Micros::from(wait).max(WAIT_MIN));
-                // A limit that is only counted refuses nobody, also where it cannot count any further.
-                refused(busy.limit(), if self.is_refused { wait } else { Some(WAIT_MIN) }, now)
+                // What is left is for requests that are more important.
+                let reserved = priority.map_or(0, |_| busy.limit().saturating_sub(busy.in_flight()));
+                Decision { remaining: reserved.into(), ..refused(busy.limit(), wait, now) }
+            }
+            // A limit that is only counted refuses nobody, also where it cannot count any further.
+            Err(AcquireError::Busy(busy) | AcquireError::TimedOut(busy)) => {
+                refused(busy.limit(), Some(WAIT_MIN), now)
             }
             Err(AcquireError::KeyTooLong { limit, bytes }) => {
                 return Err(HitError::KeyTooLong { limit, bytes });
@@ -138,12 +267,12 @@ impl AcquiredPermits {
             Err(AcquireError::WouldBlock { limit }) => return Err(HitError::WouldBlock { limit }),
             Err(AcquireError::Unavailable { why, .. }) => {
                 (self.is_refused, self.unavailable) = (true, Some(why));
-                refused(request.limit.limit(), Some(WAIT_MIN), now)
+                refused(0, Some(WAIT_MIN), now)
             }
         };
-        let key_fingerprint = enforcer.fingerprint(request.id, request.key);
+        let key_fingerprint = enforcer.fingerprint(id, key);
         self.statuses.push(StoredStatus {
-            id: request.id,
+            id,
             decision,
             mode,
             source,
@@ -151,7 +280,7 @@ impl AcquiredPermits {
             is_binding: false,
             computed: None,
         });
-        asked.push((request.place, decision.is_granted()));
+        asked.push((place, decision.is_granted()));
         if self.is_refused {
             self.permits = Permits::default();
         }
@@ -159,30 +288,16 @@ impl AcquiredPermits {
     }
 }
 
-/// What a permit was counted by.
-#[cfg_attr(
-    not(feature = "redis"),
-    expect(clippy::missing_const_for_fn, reason = "it is not with the feature `redis`")
-)]
-fn source_of(_permit: &Permit) -> Source {
-    #[cfg(feature = "redis")]
-    if _permit.is_degraded() {
-        return Source::Share;
-    }
-    Source::Own
-}
-
-fn granted(permit: &Permit, now: Micros) -> Decision {
-    let (limit, average) = (permit.limit().limit(), permit.limit().average_hold());
-    if permit.exceeds_limit() {
-        return refused(limit, Some(Micros::from(average).max(WAIT_MIN)), now);
+fn granted((limit, remaining, exceeds): (u32, u32, bool), average: Micros, now: Micros) -> Decision {
+    if exceeds {
+        return refused(limit, Some(average.max(WAIT_MIN)), now);
     }
     Decision {
         outcome: Outcome::Granted,
         charged: 1,
         limit: limit.into(),
-        remaining: permit.remaining().into(),
-        reset_after: average.into(),
+        remaining: remaining.into(),
+        reset_after: average,
         at: now,
     }
 }

@@ -152,6 +152,12 @@ impl Admission {
         self.permits.lock().unwrap_or_else(PoisonError::into_inner).validities()
     }
 
+    /// Tells adaptive limits how the request went, as soon as that is known: see [`Permits::record`]. An admission that is dropped
+    /// before teaches them nothing.
+    pub fn record(&self, outcome: tollgate::adaptive::Outcome) {
+        self.permits.lock().unwrap_or_else(PoisonError::into_inner).record(outcome);
+    }
+
     /// How long the request may hold its permits, from when they were acquired: see [`Permits::max_hold`].
     #[must_use]
     pub fn max_hold(&self) -> Option<Duration> {

@@ -38,6 +38,7 @@ mod fingerprint;
 mod head;
 mod ids;
 mod key;
+mod load_outcome;
 mod outcome;
 mod permits;
 #[cfg(feature = "policy")]
@@ -58,12 +59,13 @@ pub use enforcer::Enforcer;
 pub use error::CheckError;
 pub use head::{Body, RequestHead};
 pub use ids::DescriptorId;
+pub use load_outcome::load_outcome;
 pub use outcome::{Outcome, Refusal, RefusalKind, Undetermined};
 pub use permits::Permits;
 #[cfg(feature = "redis")]
 pub use permits::Validities;
 #[cfg(feature = "policy")]
-pub use policy_limits::{CountedBy, LimitByName, NoSuchLimit, PolicyLimits};
+pub use policy_limits::{CountedBy, InProgress, LimitByName, NoSuchLimit, PolicyLimits};
 pub use rule::{KeyExtractor, Rule};
 pub use rules::{NAME_CHARS_MAX, RuleKey, RuleKeyError, Rules, RulesError};
 pub use scratch::Scratch;

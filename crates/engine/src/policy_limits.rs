@@ -13,15 +13,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tollgate::{
-    AddressHit, ConcurrencyLimit, FailureRule, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, Verdict,
-};
+use tollgate::{AddressHit, FailureRule, HITS_MAX, Hit, LeakyQueue, Limiter, NamedLimit, Verdict};
 use tollgate_algorithms::{Limit, Mode};
 use tollgate_policy::model::{self, PolicyLimit};
 use tollgate_policy::{Charge, ConsumerIndex, Facts, Hits, Policy, RequestMatch, Variant, VariantId};
 
+pub use self::concurrency::InProgress;
 use self::matching::{MatchResult, has_key_in_body};
 use self::waiting::WaitResult;
+use crate::acquired::PermitLimit;
 use crate::admission::Admission;
 use crate::allowed_methods::methods;
 use crate::body_cost::{BodyKind, RequiredBody};
@@ -64,7 +64,9 @@ pub struct PolicyLimits {
     /// For each variant, the policy's first and then the directory's; `None` where nothing is charged.
     limits: Vec<Option<NamedLimit>>,
     /// The same for limits on what is in progress.
-    concurrency: Vec<Option<ConcurrencyLimit>>,
+    concurrency: Vec<Option<PermitLimit>>,
+    /// What all requests together may have in progress behind them.
+    upstream: Option<PermitLimit>,
     /// The same for queues.
     queues: Vec<Option<LeakyQueue>>,
     namespace: String,
@@ -95,6 +97,7 @@ impl PolicyLimits {
             namespace: policy.namespace(),
             limits: Vec::new(),
             concurrency: Vec::new(),
+            upstream: None,
             queues: Vec::new(),
             non_refundable: false,
             settles,
@@ -163,7 +166,7 @@ impl PolicyLimits {
         let is_shared = self.limits.iter().flatten().any(NamedLimit::is_shared);
         let has_turns = self.policy.limits().iter().any(|limit| limit.wait.is_some());
         #[cfg(feature = "redis")]
-        let is_shared = is_shared || self.concurrency.iter().flatten().any(ConcurrencyLimit::is_shared);
+        let is_shared = is_shared || self.concurrency.iter().flatten().any(PermitLimit::is_shared);
         is_shared || has_turns || self.queues.iter().any(Option::is_some)
     }
 
@@ -187,7 +190,9 @@ impl PolicyLimits {
             };
             Some(descriptor)
         };
-        self.variants().map(descriptor).collect()
+        let mut all: Vec<_> = self.variants().map(descriptor).collect();
+        all.extend(self.upstream_descriptor().map(Some));
+        all
     }
 
     pub(crate) async fn check(
@@ -196,14 +201,17 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, asked, .. } = scratch;
+        let Scratch { target, request, hits, verdict, asked, waited, .. } = scratch;
+        *waited = None;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             MatchResult::Matched(matched) => matched,
             MatchResult::NeedsBody(outcome) => return Ok(outcome),
         };
         let waiter = self.waiter(enforcer, hits, (facts.now, head.time_left));
-        let (acquired, charged) = match self.charge_in_turn(&waiter, (verdict, asked)).await? {
+        let turn = self.charge_in_turn(&waiter, (verdict, asked)).await;
+        *waited = waiter.waited(self.limiter.clock_now());
+        let (acquired, charged) = match turn? {
             WaitResult::Charged(acquired, charged) => (acquired, charged),
             WaitResult::Refused(statuses) => {
                 return Ok(enforcer.busy(statuses, (self.limiter.now(), matched)));
@@ -222,7 +230,8 @@ impl PolicyLimits {
         head: &RequestHead<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, CheckError> {
-        let Scratch { target, request, hits, verdict, asked, .. } = scratch;
+        let Scratch { target, request, hits, verdict, asked, waited, .. } = scratch;
+        *waited = None;
         let facts = self.facts(head, (target, request))?;
         let matched = match self.match_request(head, &facts, hits)? {
             MatchResult::Matched(matched) => matched,

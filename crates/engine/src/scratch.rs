@@ -1,6 +1,8 @@
 //! Reusable buffers, so that a check hardly allocates. One per thread or connection.
 
 use tollgate::Verdict;
+#[cfg(feature = "policy")]
+use tollgate_algorithms::Micros;
 
 /// The buffers of a check, and its details: the hits and the verdict of the last check.
 #[derive(Debug, Default)]
@@ -16,6 +18,9 @@ pub struct Scratch {
     /// Which concurrency limits and queues were asked, and whether each admits the request.
     #[cfg(feature = "policy")]
     pub(crate) asked: HeldLimit,
+    /// How long the request waited for its turn; `None` if it did not have to.
+    #[cfg(feature = "policy")]
+    pub(crate) waited: Option<Micros>,
 }
 
 /// The place of a held limit, and whether it admits the request.
@@ -36,6 +41,13 @@ impl Scratch {
     #[must_use]
     pub fn asked(&self) -> &[(usize, bool)] {
         &self.asked
+    }
+
+    /// How long the request of the last check waited for its turn; `None` if it did not have to.
+    #[cfg(feature = "policy")]
+    #[must_use]
+    pub const fn waited(&self) -> Option<Micros> {
+        self.waited
     }
 
     /// The verdict of the last check, with one decision for each hit; `None` if no limit applied.

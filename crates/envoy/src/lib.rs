@@ -22,9 +22,11 @@ pub use bounds::{DESCRIPTOR_BYTES_MAX, DESCRIPTORS_MAX, DOMAIN_BYTES_MAX, ENTRIE
 pub use counters::{Count, Counters, RuleCounters};
 pub use in_force::OVERRIDES_MAX;
 pub use limits::{
-    DESCRIPTORS_OF_FILE_MAX, Limits, Match, Numbers, RULES_MAX, Rejected, Rule, Values, Window,
+    DESCRIPTORS_OF_FILE_MAX, Limits, Match, Numbers, Outline, RULES_MAX, Rejected, Rule, Values, Wanted,
+    Window,
 };
 pub use options::{Headers, Options, RECEIPTS_PER_KEY};
 pub use receipts::RECEIPTS_MAX;
-pub use service::RateLimitService;
+pub use service::{Observed, RateLimitService, unauthenticated};
+pub use tonic::service::Routes;
 pub use unit::Unit;

@@ -3,6 +3,7 @@
 pub(crate) mod limitador;
 mod load;
 mod matching;
+mod outline;
 pub(crate) mod pattern;
 mod ratelimit;
 
@@ -16,6 +17,7 @@ use crate::unit::Unit;
 pub use load::Rejected;
 pub(crate) use matching::Level;
 pub use matching::{Match, Values};
+pub use outline::{Outline, Wanted};
 
 /// Most limits of all files together. A file with more is rejected: each limit has counters, and takes memory.
 pub const RULES_MAX: usize = 10_000;

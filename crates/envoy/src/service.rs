@@ -24,7 +24,29 @@ use crate::response::response;
 
 /// Envoy's rate limit service on a limiter. Clones are the same service.
 #[derive(Clone)]
-pub struct RateLimitService(Arc<Shared>);
+pub struct RateLimitService(Arc<Shared>, Option<Observer>);
+
+/// What came of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Observed {
+    /// `OK`.
+    Granted,
+    /// `OVER_LIMIT`.
+    Refused,
+    /// An error of the call, because no decision was possible.
+    Unavailable,
+    /// An error of the call, because the request breaks a rule of the protocol or a bound.
+    Invalid,
+}
+
+/// Is told what came of each request.
+type Observer = Arc<dyn Fn(Observed) + Send + Sync>;
+
+/// A response without a service: the caller may not call it.
+#[must_use]
+pub fn unauthenticated(why: &'static str) -> tonic::codegen::http::Response<tonic::body::Body> {
+    Status::unauthenticated(why).into_http()
+}
 
 /// What all calls share.
 pub(crate) struct Shared {
@@ -45,7 +67,13 @@ impl RateLimitService {
         let receipts = Receipts::new(options.receipts_per_key);
         let in_force = ArcSwap::from_pointee(in_force);
         let health = tonic_health::server::HealthReporter::new();
-        Self(Arc::new(Shared { limiter, options, counters, receipts, in_force, health }))
+        Self(Arc::new(Shared { limiter, options, counters, receipts, in_force, health }), None)
+    }
+
+    /// Calls a function with what came of each request.
+    #[must_use]
+    pub fn with_observer(self, observer: impl Fn(Observed) + Send + Sync + 'static) -> Self {
+        Self(self.0, Some(Arc::new(observer)))
     }
 
     /// Replaces the limits. Keys of limits that stay keep their usage. Requests that have begun keep the old limits.
@@ -115,11 +143,17 @@ impl Rls for RateLimitService {
     ) -> Result<Response<RateLimitResponse>, Status> {
         let decided = self.decide(request.get_ref()).await;
         let counters = &self.0.counters;
-        match &decided {
-            Ok(response) if response.overall_code == 1 => counters.granted.inc(),
-            Ok(_) => counters.refused.inc(),
-            Err(status) if status.code() == Code::Unavailable => counters.unavailable.inc(),
-            Err(_) => counters.invalid.inc(),
+        let (observed, count) = match &decided {
+            Ok(response) if response.overall_code == 1 => (Observed::Granted, &counters.granted),
+            Ok(_) => (Observed::Refused, &counters.refused),
+            Err(status) if status.code() == Code::Unavailable => {
+                (Observed::Unavailable, &counters.unavailable)
+            }
+            Err(_) => (Observed::Invalid, &counters.invalid),
+        };
+        count.inc();
+        if let Some(observer) = &self.1 {
+            observer(observed);
         }
         decided.map(Response::new)
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::adaptive::Adaptive;
 use crate::clock::Clock;
 use crate::concurrency::Permits;
 use crate::error::BuildError;
@@ -148,6 +149,7 @@ impl Builder {
             names: Mutex::new(HashMap::new()),
             book: Mutex::new(ReservationTable::new(self.reservations_max)),
             permits: Permits::default(),
+            adaptive: Adaptive::default(),
             timers,
             turns: Turns::default(),
             queues: LeakyQueues::default(),

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tollgate_algorithms::Micros;
+use tollgate_algorithms::adaptive::Priority;
 
 use crate::hash::KeyHash;
 use crate::key::AsKey;
@@ -81,6 +82,8 @@ struct ConcurrencyFamily {
     overflow: Overflow,
     hold_time: HoldTime,
     line: PermitQueue,
+    /// Permits in flight of all keys, for metrics.
+    in_flight: AtomicU64,
 }
 
 /// The permits of a limiter. The table is made with the first concurrency limit.
@@ -103,8 +106,8 @@ impl Limiter {
         let number = NAMES_FROM | families.len() as u64;
         let family = families.entry(name.into()).or_insert_with_key(|name| {
             let hash = self.0.hashing.of_name(number);
-            let (overflow, hold_time, line) = Default::default();
-            Arc::new(ConcurrencyFamily { name: Arc::clone(name), hash, overflow, hold_time, line })
+            let (overflow, hold_time, line, in_flight) = Default::default();
+            Arc::new(ConcurrencyFamily { name: Arc::clone(name), hash, overflow, hold_time, line, in_flight })
         });
         let (limiter, family) = (self.clone(), Arc::clone(family));
         let limit = Arc::new(AtomicU64::new(limit.into()));
@@ -204,10 +207,14 @@ impl ConcurrencyLimit {
         self.0.take(key.key_bytes().as_ref(), PermitMode::Enforced, self)
     }
 
-    /// Acquires a permit if the key has fewer than so many, at most the limit.
-    pub(crate) fn try_acquire_below(&self, key: impl AsKey, most: u32) -> Result<Permit, AcquireError> {
+    /// Like [`try_acquire`](Self::try_acquire), for a request of a priority: lower ones are refused while the key has fewer than the
+    /// limit, so that there is room for higher ones.
+    ///
+    /// # Errors
+    /// Like `try_acquire`.
+    pub fn try_acquire_with(&self, key: impl AsKey, priority: Priority) -> Result<Permit, AcquireError> {
         let id = self.0.id(key.key_bytes().as_ref())?;
-        let most = most.min(self.limit());
+        let most = priority.share(self.limit());
         let taken = match self.0.table() {
             Some(table) => table.take(id, PermitMode::Enforced, most, &self.0.family.overflow),
             None => self.0.family.overflow.take(PermitMode::Enforced, most),
@@ -247,6 +254,18 @@ impl ConcurrencyLimit {
             return u32::try_from(waiting).unwrap_or(u32::MAX);
         }
         self.0.id(key.key_bytes().as_ref()).map_or(0, |id| self.0.family.line.length(id))
+    }
+
+    /// How many permits all keys of this name have.
+    #[must_use]
+    pub fn total_in_flight(&self) -> u64 {
+        self.0.family.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// How many wait for permits of this name.
+    #[must_use]
+    pub fn total_waiting(&self) -> u64 {
+        self.0.family.line.waiting()
     }
 
     /// How many [shadow permits](Self::try_acquire_shadow) a key has.
@@ -316,6 +335,9 @@ impl Inner {
         limit: &ConcurrencyLimit,
     ) -> Permit {
         let ((counted, before), since) = (granted, self.limiter.0.clock.now());
+        if wish == PermitMode::Enforced {
+            self.family.in_flight.fetch_add(1, Ordering::Relaxed);
+        }
         Permit::new(limit.clone(), id, (wish, counted), since, (before, self.limit()))
     }
 
@@ -345,13 +367,16 @@ impl Inner {
         Busy { name: Arc::clone(&self.family.name), limit, in_flight, estimated_wait }
     }
 
-    fn note_hold(&self, since: Micros) {
+    fn note_end(&self, wish: PermitMode, since: Micros) {
         self.family.hold_time.note(self.limiter.0.clock.now().saturating_sub(since));
+        if wish == PermitMode::Enforced {
+            self.family.in_flight.fetch_add(u64::MAX, Ordering::Relaxed);
+        }
     }
 
     /// Releases a permit. Called once for each, when it is dropped.
     fn release(&self, id: u64, (wish, counted): (PermitMode, PermitLocation), since: Micros) {
-        self.note_hold(since);
+        self.note_end(wish, since);
         let Some(books) = self.books() else { return self.family.overflow.give_back(wish) };
         if !books.table.give_back(id, wish, counted, books.overflow) {
             self.family.line.pass_on(books, id);

@@ -173,7 +173,13 @@ impl LeakyQueue {
         self.max_wait.map(Duration::from)
     }
 
-    /// How many of a key wait in this process.
+    /// How many of all keys of this name wait.
+    #[must_use]
+    pub fn total_waiting(&self) -> u64 {
+        self.family.lock().queues.taken() as u64
+    }
+
+    /// How many of a key wait.
     #[must_use]
     pub fn waiting(&self, key: impl AsKey) -> u32 {
         #[cfg(feature = "redis")]

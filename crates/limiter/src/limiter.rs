@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tollgate_algorithms::{Limit, Micros};
 
+use crate::adaptive::Adaptive;
 use crate::builder::Builder;
 use crate::clock::{Clock, ClockSource};
 use crate::concurrency::Permits;
@@ -80,6 +81,7 @@ pub(crate) struct Inner {
     pub(crate) names: Mutex<HashMap<Arc<str>, LimitFamily>>,
     pub(crate) book: Mutex<ReservationTable>,
     pub(crate) permits: Permits,
+    pub(crate) adaptive: Adaptive,
     pub(crate) timers: Timers,
     pub(crate) turns: Turns,
     pub(crate) queues: LeakyQueues,

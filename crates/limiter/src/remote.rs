@@ -333,10 +333,6 @@ impl RemoteStore {
         adjusted.unwrap_or(Adjustment::UNSETTLED)
     }
 
-    pub(crate) const fn store(&self) -> &Store {
-        &self.store
-    }
-
     pub(crate) fn name(&self, hit: &Hit<'_>) -> Name {
         let naming = hit.limit.far.as_ref().map_or(&self.naming, |far| &far.naming);
         naming.name(&hit.limit.name, hit.key)

@@ -8,4 +8,5 @@ pub(crate) mod identity;
 pub(crate) mod key_builder;
 mod limit_charge;
 pub(crate) mod operation;
+mod priority;
 pub(crate) mod request;

@@ -4,6 +4,7 @@ mod condition;
 mod cost;
 mod identity;
 mod limit_use;
+mod priorities;
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ pub use condition::Condition;
 pub use cost::{BodyKind, Cost, CostFrom};
 pub use identity::{ConsumerKey, Identity, MissingKeyRule, RepeatedKeyRule, shown_chain};
 pub use limit_use::{Level, LimitUse};
+pub use priorities::{Priorities, Priority, priority_name, priority_named};
 
 /// What happens when the store cannot answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,13 +1,16 @@
 //! The numbers of a limit as they are written, and the exact limit that they make. Overrides change them one by one.
 
+mod adaptive;
+mod display;
 mod error;
 
-use std::fmt;
-
+use tollgate_algorithms::adaptive::AdaptiveConfig;
 use tollgate_algorithms::{Limit, LimitError, Micros, Quota, UtcOffset, Window};
 
-use crate::quantity::{Rate, spoken};
+use crate::quantity::Rate;
 
+pub use adaptive::MethodName;
+pub(crate) use display::rate;
 pub use error::NumbersError;
 
 /// The algorithms that a document can name.
@@ -29,11 +32,13 @@ pub enum Algorithm {
     SlidingWindowLog,
     /// `concurrency`
     Concurrency,
+    /// `adaptive`
+    Adaptive,
 }
 
 impl Algorithm {
     /// Every algorithm, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::TokenBucket,
         Self::LeakyBucket,
         Self::LeakyBucketQueue,
@@ -42,6 +47,7 @@ impl Algorithm {
         Self::SlidingWindow,
         Self::SlidingWindowLog,
         Self::Concurrency,
+        Self::Adaptive,
     ];
 
     /// The name in documents.
@@ -56,6 +62,7 @@ impl Algorithm {
             Self::SlidingWindow => "sliding_window",
             Self::SlidingWindowLog => "sliding_window_log",
             Self::Concurrency => "concurrency",
+            Self::Adaptive => "adaptive",
         }
     }
 
@@ -68,6 +75,7 @@ impl Algorithm {
             }
             Self::FixedWindow | Self::SlidingWindow | Self::SlidingWindowLog => &["limit", "window"],
             Self::Concurrency => &["limit"],
+            Self::Adaptive => &[],
         }
     }
 
@@ -80,6 +88,7 @@ impl Algorithm {
             Self::FixedWindow => &["utc_offset", "time_zone"],
             Self::SlidingWindow => &["buckets"],
             Self::Concurrency => &["max_hold"],
+            Self::Adaptive => &["method", "target", "min", "max", "initial", "max_hold"],
         }
     }
 }
@@ -120,6 +129,16 @@ pub struct RawNumbers {
     pub max_wait: Option<Micros>,
     /// `max_hold`
     pub max_hold: Option<Micros>,
+    /// `method`
+    pub method: Option<MethodName>,
+    /// `target`
+    pub target: Option<Micros>,
+    /// `min`
+    pub min: Option<u64>,
+    /// `max`
+    pub max: Option<u64>,
+    /// `initial`
+    pub initial: Option<u64>,
 }
 
 impl RawNumbers {
@@ -137,6 +156,11 @@ impl RawNumbers {
             buckets: self.buckets.or(base.buckets),
             max_wait: self.max_wait.or(base.max_wait),
             max_hold: self.max_hold.or(base.max_hold),
+            method: self.method.or(base.method),
+            target: self.target.or(base.target),
+            min: self.min.or(base.min),
+            max: self.max.or(base.max),
+            initial: self.initial.or(base.initial),
         }
     }
 
@@ -152,6 +176,11 @@ impl RawNumbers {
             (self.buckets.is_some(), "buckets"),
             (self.max_wait.is_some(), "max_wait"),
             (self.max_hold.is_some(), "max_hold"),
+            (self.method.is_some(), "method"),
+            (self.target.is_some(), "target"),
+            (self.min.is_some(), "min"),
+            (self.max.is_some(), "max"),
+            (self.initial.is_some(), "initial"),
         ];
         all.into_iter().filter(|(written, _)| *written).map(|(_, field)| field)
     }
@@ -191,6 +220,9 @@ impl RawNumbers {
             }
             Algorithm::Concurrency => {
                 return Ok(Numbers::Concurrency { limit: self.limit.unwrap_or(0), max_hold: self.max_hold });
+            }
+            Algorithm::Adaptive => {
+                return Ok(Numbers::Adaptive { config: adaptive::config(self)?, max_hold: self.max_hold });
             }
         };
         Ok(Numbers::Counted(limit))
@@ -279,6 +311,13 @@ pub enum Numbers {
         /// After what time a holder counts as gone.
         max_hold: Option<Micros>,
     },
+    /// As many at once as the service behind can do.
+    Adaptive {
+        /// How that is found.
+        config: AdaptiveConfig,
+        /// How long a request may be in progress.
+        max_hold: Option<Micros>,
+    },
 }
 
 impl Numbers {
@@ -288,7 +327,7 @@ impl Numbers {
         match self {
             Self::Unlimited => Some(Limit::Unlimited),
             Self::Counted(limit) => Some(*limit),
-            Self::Queue { .. } | Self::Concurrency { .. } => None,
+            Self::Queue { .. } | Self::Concurrency { .. } | Self::Adaptive { .. } => None,
         }
     }
 
@@ -297,15 +336,24 @@ impl Numbers {
     pub const fn shown(&self) -> Option<Limit> {
         match self {
             Self::Queue { quota, .. } => Some(Limit::LeakyBucket(*quota)),
-            Self::Unlimited | Self::Counted(_) | Self::Concurrency { .. } => self.limit(),
+            Self::Unlimited | Self::Counted(_) | Self::Concurrency { .. } | Self::Adaptive { .. } => {
+                self.limit()
+            }
         }
     }
 
-    /// How many requests may be in progress at once, where that is what is limited.
+    /// Whether the numbers are found by measuring a service.
+    #[must_use]
+    pub const fn is_adaptive(&self) -> bool {
+        matches!(self, Self::Adaptive { .. })
+    }
+
+    /// How many requests may be in progress at once, where that is what is limited: at most, if it is found.
     #[must_use]
     pub const fn concurrency(&self) -> Option<u64> {
         match self {
             Self::Concurrency { limit, .. } => Some(*limit),
+            Self::Adaptive { config, .. } => Some(config.range().1 as u64),
             Self::Unlimited | Self::Counted(_) | Self::Queue { .. } => None,
         }
     }
@@ -318,73 +366,7 @@ impl Numbers {
             Self::Counted(limit) => limit.capacity(),
             Self::Queue { quota, .. } => quota.burst(),
             Self::Concurrency { limit, .. } => *limit,
+            Self::Adaptive { config, .. } => config.range().1 as u64,
         }
     }
-}
-
-/// In the words of a document: `5 at once, then 1 per 10 s`.
-impl fmt::Display for Numbers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let window = |window: &Window| match window {
-            Window::Every(length) => spoken(*length),
-            Window::Day(offset) => format!("calendar day ({})", utc(*offset)),
-            Window::Week(offset) => format!("calendar week ({})", utc(*offset)),
-            Window::Month(offset) => format!("calendar month ({})", utc(*offset)),
-            Window::Year(offset) => format!("calendar year ({})", utc(*offset)),
-        };
-        match self {
-            Self::Unlimited | Self::Counted(Limit::Unlimited) => f.write_str("unlimited"),
-            Self::Counted(Limit::TokenBucket(quota) | Limit::LeakyBucket(quota) | Limit::Gcra(quota)) => {
-                write!(f, "{} at once, then {}", quota.burst(), rate(quota.count(), quota.period()))
-            }
-            Self::Counted(Limit::FixedWindow(rule)) => {
-                write!(f, "{} per {}", rule.limit(), window(&rule.window()))
-            }
-            Self::Counted(Limit::SlidingWindow(rule)) => {
-                write!(f, "{} in any {}, about", rule.limit(), spoken(rule.window()))
-            }
-            Self::Counted(Limit::SlidingWindowBuckets(rule)) => {
-                let (limit, window) = (rule.limit(), spoken(rule.window()));
-                write!(f, "{limit} in any {window}, never more ({} buckets)", rule.buckets())
-            }
-            Self::Counted(Limit::SlidingWindowLog(rule)) => {
-                write!(f, "{} in any {}, exactly", rule.limit(), spoken(rule.window()))
-            }
-            Self::Queue { quota, max_wait } => {
-                write!(f, "{} may wait, leaving at {}", quota.burst(), rate(quota.count(), quota.period()))?;
-                max_wait.map_or(Ok(()), |wait| write!(f, ", none waits longer than {}", spoken(wait)))
-            }
-            Self::Concurrency { limit, .. } => write!(f, "{limit} at the same time"),
-        }
-    }
-}
-
-/// `UTC+01:00`, or `UTC+01:00, in summer UTC+02:00`.
-fn utc(offset: UtcOffset) -> String {
-    let fixed = |minutes: i32| UtcOffset::from_minutes(minutes).unwrap_or_default();
-    let winter = offset.minutes();
-    match offset.summer_time() {
-        None => format!("UTC{offset}"),
-        Some(summer) => {
-            let other = winter.saturating_add(summer.minutes);
-            let (low, high) = (winter.min(other), winter.max(other));
-            format!("UTC{}, in summer UTC{}", fixed(low), fixed(high))
-        }
-    }
-}
-
-/// A rate as people would say it: `100 per second` rather than `1 per 10 ms`.
-pub(crate) fn rate(count: u64, micros: u64) -> String {
-    let second = Micros::SECOND.get();
-    let times = second.checked_div(micros).filter(|times| times.checked_mul(micros) == Some(second));
-    let (count, micros) =
-        times.and_then(|times| Some((count.checked_mul(times)?, second))).unwrap_or((count, micros));
-    let period = match Micros::new(micros) {
-        Micros::SECOND => "second".into(),
-        Micros::MINUTE => "minute".into(),
-        Micros::HOUR => "hour".into(),
-        Micros::DAY => "day".into(),
-        other => spoken(other),
-    };
-    format!("{count} per {period}")
 }

@@ -58,6 +58,8 @@ pub struct Policy {
     pub(crate) header_filter: HeaderFilter,
     /// Whether some operation allows encoded slashes in its path.
     pub(crate) allows_slashes: bool,
+    /// Whether anything says how important requests are.
+    pub(crate) has_priorities: bool,
     pub(crate) variants: Variants,
     /// Every tag that sets limits or switches them off, and where.
     pub(crate) tag_limits: Vec<(String, Place)>,

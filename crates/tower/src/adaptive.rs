@@ -7,10 +7,11 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response};
 use pin_project_lite::pin_project;
 use tollgate::AcquireError;
 use tollgate::adaptive::{AdaptiveConcurrency, AdaptivePermit, Outcome, Priority};
+use tollgate_engine::load_outcome;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -127,17 +128,6 @@ fn answer(refused: &AcquireError) -> ErrorResponse {
     response
 }
 
-/// What a response says about the load of the service.
-fn outcome(status: StatusCode) -> Outcome {
-    match status {
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-            Outcome::Dropped
-        }
-        status if status.is_client_error() || status.is_server_error() => Outcome::Ignored,
-        _ => Outcome::Success,
-    }
-}
-
 pin_project! {
     /// The response that is to come, of [`Adaptive`]. Dropped, it releases its permit and teaches nothing.
     pub struct AdaptiveFuture<F> {
@@ -165,7 +155,9 @@ where
             Projected::Admitted { future, permit } => {
                 let result = ready!(future.poll(context));
                 let mut permit = permit.take();
-                let outcome = result.as_ref().map_or(Outcome::Dropped, |response| outcome(response.status()));
+                let outcome = result
+                    .as_ref()
+                    .map_or(Outcome::Dropped, |response| load_outcome(response.status(), response.headers()));
                 if let Some(permit) = &mut permit {
                     permit.record(outcome);
                 }

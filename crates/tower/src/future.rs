@@ -95,13 +95,13 @@ where
         }
         match kind.project() {
             Projected::Admitted { future, limits, admitted } => {
-                let mut response = ready!(future.poll(context))?;
+                let mut response = succeeded(ready!(future.poll(context)), admitted.admission())?;
                 finish(limits, (admitted.admission(), Some(admitted)), &mut response);
                 let held = RequestHold::permits(admitted.admission());
                 Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
             }
             Projected::Untold { future, limits, admission } => {
-                let mut response = ready!(future.poll(context))?;
+                let mut response = succeeded(ready!(future.poll(context)), admission)?;
                 finish(limits, (admission, None), &mut response);
                 let held = RequestHold::permits(admission);
                 Poll::Ready(Ok(response.map(|body| ResponseBody::inner(body, held))))
@@ -115,6 +115,14 @@ where
             Projected::Checking { .. } => Poll::Pending,
         }
     }
+}
+
+/// Errors of the service say that it is overloaded.
+fn succeeded<R, E>(result: Result<R, E>, admission: &Admission) -> Result<R, E> {
+    if result.is_err() {
+        admission.record(tollgate::adaptive::Outcome::Dropped);
+    }
+    result
 }
 
 impl<S, B> fmt::Debug for ResponseFuture<S, B>

@@ -174,6 +174,12 @@ pub(crate) fn finish<R>(
     // Middleware may have replaced a refusal by an error page, or may have got along without what was refused.
     inside.is_refused &= !status.is_success();
     inside.is_refused |= outcome.is_some_and(RateLimitOutcome::is_refused);
+    // What a layer inside refuses says nothing about the service.
+    admission.record(if inside.is_refused {
+        tollgate::adaptive::Outcome::Ignored
+    } else {
+        tollgate_engine::load_outcome(status, response.headers())
+    });
     let is_told = outcome.is_some();
     if inside.is_refused {
         admission.refund();

@@ -69,6 +69,12 @@ pub const ADAPTIVE: &[Mutant] = &[
     ),
     mutant("adaptive/limit", "summary.blind", "false"),
     mutant("adaptive/limit", "self.set(self.limit / 2)", "()"),
+    // A baseline from a blind window, in which the latency of the rest says nothing.
+    mutant(
+        "adaptive/limit",
+        "self.set(self.limit / 2)",
+        "{ if let Some(latency) = summary.latency { self.baseline.observe(latency, true); } self.set(self.limit / 2) }",
+    ),
     mutant("adaptive/limit", "self.baseline.probed(latency)", "{ self.baseline.observe(latency, false); }"),
     mutant("adaptive/limit", "core::mem::take(&mut self.is_probe)", "self.is_probe"),
     // The limit.

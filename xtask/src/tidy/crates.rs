@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-fuzz", &["http", "libfuzzer-sys", "tollgate-http", "tollgate-policy", "tollgate-resp"], &[]),
     ("tollgate-explore", &["foldhash", "loom", "smallvec", "tollgate-algorithms"], &[]),
     ("tollgate-storm", &["tollgate"], &[]),
+    ("tollgate-collapse", &["tokio", "tollgate-cli", "tollgate-policy", "tollgate-testing"], &[]),
     (
         "tollgate-faults",
         &["redis", "smallvec", "tokio", "tollgate-algorithms", "tollgate-redis", "tollgate-testing"],
@@ -168,6 +169,7 @@ const SERVER: &[&str] = &[
     "rustix",
     "rustls",
     "rustls-native-certs",
+    "serde",
     "serde_json",
     "sha2",
     "smallvec",

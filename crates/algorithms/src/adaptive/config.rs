@@ -11,7 +11,7 @@ pub const LIMIT_MAX: u32 = 1 << 16;
 ///
 /// The default is [`Method::Gradient2`] between 1 and 1,000, starting at 8. Start small: a server that is already full
 /// of abandoned work answers nothing from which a limit could be learnt.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AdaptiveConfig {
     pub(super) method: Method,
     pub(super) min: u32,
@@ -56,6 +56,12 @@ impl AdaptiveConfig {
     #[must_use]
     pub const fn method(&self) -> Method {
         self.method
+    }
+
+    /// The limit that it starts with.
+    #[must_use]
+    pub const fn start(&self) -> u32 {
+        self.start
     }
 
     /// The lowest and the highest limit.

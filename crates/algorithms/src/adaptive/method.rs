@@ -8,7 +8,7 @@ pub(super) const ONE: u64 = 1_024;
 /// How the limit follows the latency.
 ///
 /// `s` is a window's mean latency and `B` the baseline.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Method {
     /// Shrinks by half of what latency above 1.125 × `B` suggests; otherwise grows by a quarter of the limit's square root.
     /// The default: nothing to configure, and the best or within a point of the best in every simulated scenario.

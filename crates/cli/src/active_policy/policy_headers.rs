@@ -21,6 +21,7 @@ pub(super) fn headers_read(policy: &Policy) -> Vec<HeaderName> {
             names.push(name.clone());
         }
     }
+    names.extend(sanitize::priority_header(settings).cloned());
     in_places(&settings.api_key, &mut names);
     for operation in policy.operations() {
         in_places(&operation.api_key, &mut names);

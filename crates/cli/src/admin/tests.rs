@@ -16,7 +16,7 @@ use super::*;
 use crate::active_policy::{ActivePolicy, PolicyHandle};
 use crate::doors::gateway::GatewayContext;
 use crate::doors::gateway::upstream::Addresses;
-use crate::settings::{Protocol, Settings, Upstream};
+use crate::settings::{Protocol, Settings, Upstream, UpstreamLimit};
 use crate::telemetry::logs::Logs;
 use crate::telemetry::metrics::Metrics;
 
@@ -44,6 +44,7 @@ fn operations(metrics: Arc<Metrics>) -> AdminState {
         ca: None,
         idle_max: 1,
         lookup: None,
+        adaptive: UpstreamLimit::default(),
     };
     let settings = Settings::new("t.yaml", upstream);
     let policy = Policy::parse("t.yaml", "tollgate: 1\nroutes: []\n").unwrap();

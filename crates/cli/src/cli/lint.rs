@@ -1,4 +1,4 @@
-//! The flags of `lint`.
+//! The flags of `lint`, with their grammar and their help texts.
 
 use clap::{Args, ValueEnum};
 use tollgate_policy::lint::Level;

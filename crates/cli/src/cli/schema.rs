@@ -1,4 +1,4 @@
-//! The flags of `schema`.
+//! The flags of `schema`, and the schemas it can print.
 
 use clap::{Args, ValueEnum};
 

@@ -26,7 +26,7 @@ pub struct ServeArgs {
     /// The policy: OpenAPI document or Tollgate file; by default the file with settings
     #[arg(long, value_name = "FILE")]
     pub policy: Option<String>,
-    /// Where requests go: http(s)://host:port or h2c://host:port; not needed with an endpoint
+    /// Where requests go: http(s)://host:port or h2c://…; not needed with an endpoint
     #[arg(long, value_name = "URL")]
     pub upstream: Option<String>,
     /// Where clients connect, by default 127.0.0.1:8080; may be given several times
@@ -35,6 +35,9 @@ pub struct ServeArgs {
     /// The endpoint for Envoy, over gRPC; by default none
     #[arg(long, value_name = "ADDRESS")]
     pub grpc: Option<String>,
+    /// Limits of envoyproxy/ratelimit or Limitador; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub grpc_limits: Vec<String>,
     /// The endpoint for Redis clients; by default none
     #[arg(long, value_name = "ADDRESS")]
     pub resp: Option<String>,
@@ -44,7 +47,7 @@ pub struct ServeArgs {
     /// Where gateways count together: redis(s)://host:port, valkey(s)://… or unix:///path
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
-    /// The file with settings; by default tollgate.yaml, if it is there; `none` is no file
+    /// The file with settings; by default tollgate.yaml, if it is there; `none`: none
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
     /// Print every setting in force, and where it comes from, as YAML, and end

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::Exit;
 use crate::cli::DemoArgs;
 use crate::serve::{Running, StartError, Stopper, start};
-use crate::settings::{IDLE_MAX, Protocol, Settings, Upstream};
+use crate::settings::{IDLE_MAX, Protocol, Settings, Upstream, UpstreamLimit};
 
 /// The API's OpenAPI document.
 const DOCUMENT: &str = include_str!("demo/openapi.yaml");
@@ -39,6 +39,7 @@ pub fn run(args: &DemoArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
         ca: None,
         idle_max: IDLE_MAX,
         lookup: None,
+        adaptive: UpstreamLimit::default(),
     };
     let mut settings = Settings::new(file.to_string_lossy(), upstream);
     settings.listen = vec![listen];

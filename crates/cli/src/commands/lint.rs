@@ -48,7 +48,10 @@ pub fn run(args: &LintArgs, out: &mut dyn Write, err: &mut dyn Write) -> io::Res
     match args.format {
         LintFormat::Human => human::write(&report, args, out)?,
         LintFormat::Json => writeln!(out, "{:#}", json::report(&report))?,
-        LintFormat::Sarif => writeln!(out, "{:#}", formats::sarif::log(&report.sarif()))?,
+        LintFormat::Sarif => {
+            serde_json::to_writer_pretty(&mut *out, &formats::sarif::Log(&report.sarif()))?;
+            writeln!(out)?;
+        }
         LintFormat::Github => formats::github::write(report.findings(), &report.asides(), out)?,
         LintFormat::Junit => formats::junit::write(&report.suites(), out)?,
     }

@@ -26,6 +26,8 @@ pub struct Guard {
     pub(crate) name: &'static str,
     pub(crate) access: Arc<Access>,
     pub(crate) certificate: Option<Arc<Certificate>>,
+    /// The limits of the endpoint for gRPC.
+    pub(crate) limits: Option<Arc<grpc::LimitsFiles>>,
 }
 
 impl Guard {
@@ -41,7 +43,9 @@ impl Guard {
             }
             let access = Arc::new(Access::load(name, endpoint, seen)?);
             let certificate = endpoint.tls(name).map(|tls| Certificate::load(&tls, seen)).transpose()?;
-            guards.push(Self { name, access, certificate: certificate.map(Arc::new) });
+            let limits = (name == "grpc").then(|| grpc::LimitsFiles::load(&settings.envoy.files, seen));
+            let limits = limits.transpose()?.map(Arc::new);
+            guards.push(Self { name, access, certificate: certificate.map(Arc::new), limits });
         }
         Ok(guards.into())
     }

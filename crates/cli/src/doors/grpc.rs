@@ -1,24 +1,55 @@
-//! The gRPC endpoint, for Envoy.
+//! The gRPC endpoint, for Envoy: what is in `envoy`, or an explanation if the command was built without it.
 
-use std::sync::Arc;
+#[cfg(feature = "envoy")]
+pub(crate) use super::envoy::{Endpoint, LimitsFiles};
 
-use super::listener::{Connection, Context, Handler};
+#[cfg(not(feature = "envoy"))]
+pub(crate) use disabled::{Endpoint, LimitsFiles};
 
-/// Answers its clients.
-#[derive(Debug)]
-pub(crate) struct Endpoint;
+#[cfg(not(feature = "envoy"))]
+mod disabled {
+    //! Without the feature `envoy`, the settings of the endpoint are an error.
 
-impl Endpoint {
-    /// Prepares it.
-    ///
-    /// # Errors
-    /// A sentence, if the settings cannot be used.
-    #[expect(clippy::unnecessary_wraps, reason = "an endpoint that reads files can fail")]
-    pub(crate) fn new(_context: &Arc<Context>) -> Result<Self, String> {
-        Ok(Self)
+    use std::sync::Arc;
+
+    use crate::doors::listener::{Connection, Context, Handler};
+    use crate::reload::FileHashes;
+
+    const WHY: &str =
+        "this `tollgate` was built without the gRPC endpoint: build it with the feature `envoy`";
+
+    /// No files.
+    #[derive(Debug)]
+    pub(crate) struct LimitsFiles;
+
+    impl LimitsFiles {
+        /// # Errors
+        /// Always.
+        pub(crate) fn load(_: &[String], _: &mut FileHashes) -> Result<Self, String> {
+            Err(WHY.into())
+        }
+
+        /// # Errors
+        /// Never.
+        #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as with the feature")]
+        pub(crate) const fn reload(&self, _: &mut FileHashes) -> Result<bool, String> {
+            Ok(false)
+        }
     }
-}
 
-impl Handler for Endpoint {
-    async fn serve(self: Arc<Self>, _connection: Connection) {}
+    /// Answers nobody.
+    #[derive(Debug)]
+    pub(crate) struct Endpoint;
+
+    impl Endpoint {
+        /// # Errors
+        /// Always.
+        pub(crate) fn new(_: &Arc<Context>) -> Result<Self, String> {
+            Err(WHY.into())
+        }
+    }
+
+    impl Handler for Endpoint {
+        async fn serve(self: Arc<Self>, _: Connection) {}
+    }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use tollgate_policy::Severity;
 
@@ -20,40 +22,71 @@ pub(crate) struct Run<'a> {
     pub(crate) asides: Vec<RunNote>,
 }
 
-/// The whole log.
-pub(crate) fn log(run: &Run<'_>) -> Value {
-    let Run { findings, suppressed, asides } = run;
-    let mut rules: BTreeMap<&str, &Finding> = BTreeMap::new();
-    for finding in findings.iter().chain(suppressed.iter().map(|(finding, _)| finding)) {
-        rules.entry(finding.code).or_insert(finding);
+/// The whole log. A result is made when it is written: there may be many thousands.
+#[derive(Debug)]
+pub(crate) struct Log<'a>(pub(crate) &'a Run<'a>);
+
+impl Serialize for Log<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut log = serializer.serialize_map(Some(3))?;
+        log.serialize_entry("$schema", "https://json.schemastore.org/sarif-2.1.0.json")?;
+        log.serialize_entry("runs", &[LogRun(self.0)])?;
+        log.serialize_entry("version", "2.1.0")?;
+        log.end()
     }
-    let numbers: BTreeMap<&str, usize> = rules.keys().copied().zip(0..).collect();
-    let rules: Vec<_> = rules.values().map(|first| rule(first)).collect();
-    let results = findings.iter().map(|finding| result(finding, numbers.get(finding.code)));
-    let accepted = suppressed.iter().map(|(finding, reason)| {
-        let mut result = result(finding, numbers.get(finding.code));
-        result["suppressions"] = json!([{ "kind": "inSource", "justification": reason }]);
-        result
-    });
-    let results: Vec<_> = results.chain(accepted).collect();
-    let notifications = asides
-        .iter()
-        .map(|aside| json!({ "level": level(aside.severity), "message": { "text": aside.message } }));
-    let notifications: Vec<_> = notifications.collect();
-    json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": { "name": "tollgate", "version": env!("CARGO_PKG_VERSION"), "rules": rules } },
-            "invocations": [{
+}
+
+/// The only run of a log.
+struct LogRun<'a>(&'a Run<'a>);
+
+impl Serialize for LogRun<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Run { findings, suppressed, asides } = self.0;
+        let mut first_of: BTreeMap<&str, &Finding> = BTreeMap::new();
+        for finding in findings.iter().chain(suppressed.iter().map(|(finding, _)| finding)) {
+            first_of.entry(finding.code).or_insert(finding);
+        }
+        let numbers: BTreeMap<&str, usize> = first_of.keys().copied().zip(0..).collect();
+        let rules: Vec<_> = first_of.values().map(|first| rule(first)).collect();
+        let notifications = asides
+            .iter()
+            .map(|aside| json!({ "level": level(aside.severity), "message": { "text": aside.message } }));
+        let notifications: Vec<_> = notifications.collect();
+        let mut run = serializer.serialize_map(Some(4))?;
+        // Columns are counted in characters.
+        run.serialize_entry("columnKind", "unicodeCodePoints")?;
+        run.serialize_entry(
+            "invocations",
+            &json!([{
                 "executionSuccessful": asides.iter().all(|aside| aside.severity != Severity::Error),
                 "toolExecutionNotifications": notifications,
-            }],
-            // Columns are counted in characters.
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-        }],
-    })
+            }]),
+        )?;
+        run.serialize_entry("results", &Results { findings, suppressed, numbers: &numbers })?;
+        let driver = json!({ "name": "tollgate", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
+        run.serialize_entry("tool", &json!({ "driver": driver }))?;
+        run.end()
+    }
+}
+
+/// A result for each finding, and after them for each that a comment accepts.
+struct Results<'a> {
+    findings: &'a [Finding],
+    suppressed: &'a [(Finding, String)],
+    /// The number of each code's rule.
+    numbers: &'a BTreeMap<&'a str, usize>,
+}
+
+impl Serialize for Results<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let of = |finding: &Finding| result(finding, self.numbers.get(finding.code));
+        let accepted = self.suppressed.iter().map(|(finding, reason)| {
+            let mut result = of(finding);
+            result["suppressions"] = json!([{ "kind": "inSource", "justification": reason }]);
+            result
+        });
+        serializer.collect_seq(self.findings.iter().map(of).chain(accepted))
+    }
 }
 
 /// What a rule means, and what to do about the first finding of it.

@@ -103,7 +103,7 @@ mod tests {
                  x-rate-limit: {{ algorithm: fixed_window, limit: 5, window: 10 s }}\npaths: {{ /a: {{ get: {{}} }} }}\n"
             );
             let policy = Arc::new(Policy::parse("openapi.yaml", &text).unwrap());
-            crate::reload::policy_limits(limiter.clone(), (policy, None), namespace)
+            crate::reload::policy_limits(limiter.clone(), (policy, None), namespace, None)
         };
         let of = |limiter: &Limiter, namespace: Option<&str>| {
             changes(&titled(limiter, "Orders", namespace), &titled(limiter, "Order service", namespace))

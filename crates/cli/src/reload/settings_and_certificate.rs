@@ -26,6 +26,8 @@ pub(super) struct ReloadCheck {
     pub(super) renewed: bool,
     /// Whether other tokens are in force at some endpoint.
     pub(super) tokens_renewed: bool,
+    /// Whether other limits are in force for Envoy.
+    pub(super) limits_renewed: bool,
     /// The settings that would be others after a restart.
     pub(super) needs_restart: Vec<String>,
     /// What is wrong.
@@ -53,12 +55,19 @@ impl SettingsAndCertificate {
                 Err(why) => wrong.push(why),
             }
         }
+        let mut limits_renewed = false;
+        for limits in self.guards.iter().filter_map(|guard| guard.limits.as_ref()) {
+            match limits.reload(&mut seen) {
+                Ok(is_new) => limits_renewed |= is_new,
+                Err(why) => wrong.push(why),
+            }
+        }
         let needs_restart = self.compare(&mut seen).unwrap_or_else(|why| {
             wrong.push(format!("a restart would fail: {why}"));
             Vec::new()
         });
         seen.look_at_the_unread();
-        ReloadCheck { renewed, tokens_renewed, needs_restart, wrong, seen }
+        ReloadCheck { renewed, tokens_renewed, limits_renewed, needs_restart, wrong, seen }
     }
 
     fn compare(&self, seen: &mut FileHashes) -> Result<Vec<String>, String> {

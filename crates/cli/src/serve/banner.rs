@@ -73,6 +73,10 @@ fn endpoints(running: &Running, out: &mut dyn Write) -> io::Result<()> {
             (true, true) => ", with a client certificate and a token",
         };
         writeln!(out, "  {what} {scheme}://{address}{who}")?;
+        if name == "grpc" {
+            let files = running.common.settings.envoy.files.iter().map(|file| shown(file));
+            writeln!(out, "    limits in  {}", files.collect::<Vec<_>>().join(", "))?;
+        }
     }
     Ok(())
 }

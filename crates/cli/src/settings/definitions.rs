@@ -45,6 +45,8 @@ const HEAD_BYTES_MAX: u64 = 1 << 20;
 /// Maximum of the maximum body size; `none` disables the maximum.
 const BODY_BYTES_MAX: u64 = 1 << 50;
 
+/// Maximum of an adaptive limit: higher ones are not told apart.
+const ADAPTIVE_MAX: u64 = tollgate::adaptive::LIMIT_MAX as u64;
 /// Maximum of the minimum body rate: more is probably a mistake, because hardly any client sends faster.
 const BODY_RATE_MAX: u64 = 1 << 30;
 
@@ -58,7 +60,7 @@ pub(crate) const SERVE: &[Field] = &[
     setting("policy", Kind::File, "The policy, if it is in another file."),
     setting("listen", Kind::List(&Kind::Address, LISTENERS_MAX), "Addresses to accept clients on."),
     field("upstream", FieldType::Map(UPSTREAM), "The upstream."),
-    field("grpc", FieldType::Map(ENDPOINT), "The gRPC endpoint, for Envoy."),
+    field("grpc", FieldType::Map(GRPC), "The gRPC endpoint, for Envoy."),
     field("resp", FieldType::Map(ENDPOINT), "The endpoint for Redis clients."),
     field(
         "api",
@@ -101,11 +103,51 @@ const UPSTREAM: &[Field] = &[
         TIME_OR_NONE,
         "How often to resolve the upstream's name, to detect changed addresses; `none`: only for new connections.",
     ),
+    setting(
+        "adaptive",
+        Kind::Or("none", &Kind::Word(&["gradient2", "vegas", "gradient", "aimd"])),
+        "How to find the number of requests that the upstream can work on at once; more get a 503.",
+    ),
+    setting("adaptive_target", TIME_OR_NONE, "For `aimd`: the mean latency above which that number shrinks."),
+    setting("adaptive_min", Kind::Whole(1, ADAPTIVE_MAX), "The lowest that number may be."),
+    setting("adaptive_max", Kind::Whole(1, ADAPTIVE_MAX), "The highest that number may be."),
+    setting("adaptive_initial", Kind::Whole(1, ADAPTIVE_MAX), "What that number starts with."),
 ];
 
 const TLS: &[Field] = &[
     setting("certificate", FILE_OR_NONE, "PEM file with the certificate chain; reloaded when it changes."),
     setting("key", SECRET_OR_NONE, "PEM file with the private key; reloaded when it changes."),
+];
+
+/// Maximum number of files with limits for Envoy.
+const LIMITS_FILES_MAX: usize = 64;
+/// Maximum of the charges per key that are remembered for refunds: each takes about two hundred bytes.
+const RECEIPTS_MAX: u64 = 1_024;
+
+const GRPC: &[Field] = &[
+    ENDPOINT[0],
+    ENDPOINT[1],
+    ENDPOINT[2],
+    ENDPOINT[3],
+    ENDPOINT[4],
+    ENDPOINT[5],
+    ENDPOINT[6],
+    setting(
+        "limits",
+        Kind::Or("none", &Kind::List(&Kind::File, LIMITS_FILES_MAX)),
+        "Files with limits, in the format of envoyproxy/ratelimit or Limitador. Reloaded when they change.",
+    ),
+    setting(
+        "when_store_fails",
+        Kind::Word(&["allow", "deny", "local"]),
+        "What happens to requests while the shared store makes no decision; `deny` is an error of the call.",
+    ),
+    setting(
+        "processes",
+        Kind::Whole(1, 1_000_000),
+        "How many processes share the limits; each counts its fraction if `when_store_fails` is `local`.",
+    ),
+    setting("receipts", Kind::Whole(0, RECEIPTS_MAX), "Charges per key that negative hits can refund."),
 ];
 
 const ENDPOINT: &[Field] = &[

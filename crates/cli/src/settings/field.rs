@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tollgate_algorithms::Micros;
+use tollgate_policy::numbers::MethodName;
 use tollgate_tower::{HeaderFormats, ResetFormat};
 
 use super::origin::Origin;
 use super::value::Value;
-use super::{Protocol, Readiness};
+use super::{Protocol, Readiness, StoreFails};
 
 /// A place for a value, by what it holds.
 #[derive(Debug)]
@@ -34,7 +35,10 @@ pub(super) enum FieldSlot<'d> {
     Fields(&'d mut HeaderFormats),
     Reset(&'d mut ResetFormat),
     Protocol(&'d mut Protocol),
+    Method(&'d mut Option<MethodName>),
     Readiness(&'d mut Readiness),
+    Texts(&'d mut Vec<String>),
+    StoreFails(&'d mut StoreFails),
 }
 
 impl FieldSlot<'_> {
@@ -80,7 +84,21 @@ impl FieldSlot<'_> {
             (Self::Protocol(slot), Value::Word(word)) => {
                 *slot = if word == "http1" { Protocol::Http1 } else { Protocol::Auto };
             }
+            (Self::Method(slot), Value::Word(word)) => {
+                *slot = MethodName::ALL.into_iter().find(|method| method.name() == word);
+            }
+            (Self::Method(slot), Value::Off(_)) => *slot = None,
             (Self::Readiness(slot), value) => *slot = readiness(&value),
+            (Self::Texts(slot), Value::Text(text)) => *slot = vec![text],
+            (Self::Texts(slot), Value::Off(_)) => slot.clear(),
+            (Self::Texts(slot), Value::List(items)) => *slot = texts(items),
+            (Self::StoreFails(slot), Value::Word(word)) => {
+                *slot = match word {
+                    "allow" => StoreFails::Allow,
+                    "deny" => StoreFails::Deny,
+                    _ => StoreFails::Local,
+                };
+            }
             (_, value) => return Err(format!("is no value of its kind: {value}")),
         }
         Ok(())
@@ -119,11 +137,28 @@ impl FieldSlot<'_> {
                 Protocol::Auto | Protocol::Http2 => "auto",
                 Protocol::Http1 => "http1",
             })),
+            Self::Method(slot) => slot.map(|method| Value::Word(method.name())),
+            Self::Texts(slot) => {
+                let texts: Vec<_> = slot.iter().cloned().map(Value::Text).collect();
+                (!texts.is_empty()).then_some(Value::List(texts))
+            }
+            Self::StoreFails(slot) => Some(Value::Word(match slot {
+                StoreFails::Allow => "allow",
+                StoreFails::Deny => "deny",
+                StoreFails::Local => "local",
+            })),
             Self::Readiness(slot) => {
                 words(&[(slot.policy, "policy"), (slot.store, "store"), (slot.upstream, "upstream")])
             }
         }
     }
+}
+
+fn texts(items: Vec<Value>) -> Vec<String> {
+    items
+        .into_iter()
+        .filter_map(|item| if let Value::Text(text) = item { Some(text) } else { None })
+        .collect()
 }
 
 fn addresses(items: &[Value]) -> Result<Vec<SocketAddr>, String> {

@@ -6,11 +6,12 @@ use crate::cli::ServeArgs;
 
 /// What flags say, in the order of the help.
 pub(super) fn read(args: &ServeArgs, problems: &mut Vec<SettingProblem>) -> Vec<GivenSetting> {
-    let all: [(&'static str, &str, &[String]); 7] = [
+    let all: [(&'static str, &str, &[String]); 8] = [
         ("--policy", "policy", args.policy.as_slice()),
         ("--upstream", "upstream.url", args.upstream.as_slice()),
         ("--listen", "listen", &args.listen),
         ("--grpc", "grpc.listen", args.grpc.as_slice()),
+        ("--grpc-limits", "grpc.limits", &args.grpc_limits),
         ("--resp", "resp.listen", args.resp.as_slice()),
         ("--api", "api.listen", args.api.as_slice()),
         ("--store", "store.url", args.store.as_slice()),

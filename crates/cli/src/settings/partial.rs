@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 
 use tollgate_policy::Severity;
+use tollgate_policy::numbers::MethodName;
 
 use super::origin::{Origin, Scheme};
 use super::source::{SettingProblem, SettingSource};
-use super::{Endpoint, IDLE_MAX, LOOKUP, Protocol, Settings, Tls, Upstream};
+use super::{Endpoint, IDLE_MAX, LOOKUP, Protocol, Settings, Tls, Upstream, UpstreamLimit};
 
 /// The settings, but for those that have no default or come in pairs: these are beside them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,7 @@ impl Default for PartialSettings {
             ca,
             idle_max: IDLE_MAX,
             lookup: Some(LOOKUP),
+            adaptive: UpstreamLimit::default(),
         };
         let settings = Settings::new("", upstream);
         Self { policy: None, url: None, certificate: None, key: None, settings }
@@ -47,6 +49,7 @@ impl PartialSettings {
         if let Some(url) = &self.url {
             self.upstream(url, &mut settings.upstream, given, &mut problems);
         }
+        upstream_limit(&settings.upstream.adaptive, given, &mut problems);
         settings.tls = self.tls(given, &mut problems);
         self.operations(given, &mut problems);
         for (name, endpoint) in settings.endpoints() {
@@ -199,6 +202,34 @@ impl PartialSettings {
                 "give `upstream.url`, or leave it out",
             ));
         }
+    }
+}
+
+/// What does not go together in the limit of the upstream.
+fn upstream_limit(limit: &UpstreamLimit, given: SettingSources<'_>, problems: &mut Vec<SettingProblem>) {
+    let UpstreamLimit { method, target, min, max, initial } = *limit;
+    let error = |path: &str, message: &str, help: &str| {
+        SettingProblem::about(Severity::Error, given(path).as_ref(), message, help)
+    };
+    match (method, target) {
+        (Some(MethodName::Aimd), None) => problems.push(error(
+            "upstream.adaptive",
+            "`aimd` needs `upstream.adaptive_target`, the latency above which the limit shrinks",
+            "give it, or take `gradient2`, which finds the latency itself",
+        )),
+        (Some(MethodName::Aimd), Some(_)) | (_, None) => {}
+        (_, Some(_)) => problems.push(error(
+            "upstream.adaptive_target",
+            "only `upstream.adaptive: aimd` has a target; other methods find the latency themselves",
+            "leave it out",
+        )),
+    }
+    if min > initial || initial > max {
+        problems.push(error(
+            if min > max { "upstream.adaptive_min" } else { "upstream.adaptive_initial" },
+            &format!("`upstream.adaptive_min` {min}, `adaptive_initial` {initial} and `adaptive_max` {max} are no range"),
+            "give them in this order, the lowest first",
+        ));
     }
 }
 

@@ -69,12 +69,27 @@ fn one<'t>(value: Node<'t>, path: &str, kind: Kind, reader: &mut SectionReader<'
     })
 }
 
-/// The name of a file, as seen from the file in which it stands, or the address of a server. Either may hold a secret, so the
-/// value is repeated only if the grammar says that it may be.
+/// The name of a file, as seen from the file in which it stands, or the address of a server; or a list of such. Any may hold a secret,
+/// so the value is repeated only if the grammar says that it may be.
 fn place<'t>(value: Node<'t>, path: &str, kind: Kind, reader: &mut SectionReader<'_, 't>) -> Option<Value> {
+    if let (true, Some((item, _))) = (value.is_list(), kind.listed()) {
+        let count = value.items().count();
+        let items: Vec<_> = value.items().filter_map(|value| place(value, path, item, reader)).collect();
+        if items.len() < count {
+            return None;
+        }
+        let whole = list(kind, items);
+        return whole.map_err(|why| reader.error("value", value.place(), format!("`{path}` {why}"))).ok();
+    }
     let text = reader.text(value, path, FILE_CHARS_MAX)?;
     let why = match parse(kind, text) {
         Ok(Value::Text(name)) => return Some(Value::Text(reader.beside(value, &name))),
+        Ok(Value::List(names)) => {
+            let beside = |name: Value| {
+                if let Value::Text(name) = name { Value::Text(reader.beside(value, &name)) } else { name }
+            };
+            return Some(Value::List(names.into_iter().map(beside).collect()));
+        }
         Ok(other) => return Some(other),
         Err(why) => why,
     };

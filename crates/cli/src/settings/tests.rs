@@ -99,12 +99,14 @@ const VALUES: &[&str] = &[
     "3s",
     "http1",
     "delta",
+    "deny",
     "text",
     "triple",
     "a.pem",
     "127.0.0.1:7",
     "http://a:7",
     "redis://a:7",
+    "vegas",
 ];
 
 #[test]

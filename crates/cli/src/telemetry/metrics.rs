@@ -2,6 +2,9 @@
 
 pub mod counter;
 pub mod endpoint;
+#[cfg(feature = "envoy")]
+mod envoy;
+mod in_progress;
 pub mod latency;
 pub mod limits;
 pub mod page;
@@ -9,7 +12,7 @@ mod resp;
 mod store;
 pub mod worker;
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use tollgate::Limiter;
 use tollgate_engine::PolicyLimits;
@@ -32,7 +35,11 @@ pub use worker::{TunnelEnds, WorkerMetrics};
 pub struct Metrics {
     workers: Mutex<Vec<Arc<WorkerMetrics>>>,
     limits: Mutex<Limits>,
+    /// The limits in force, of which it is shown what is in progress.
+    in_force: Mutex<Weak<PolicyLimits>>,
     endpoints: Mutex<Vec<(&'static str, Arc<EndpointMetrics>)>>,
+    #[cfg(feature = "envoy")]
+    envoy: Mutex<Option<Arc<tollgate_envoy::Counters>>>,
     /// What the endpoint for Redis clients counts besides, if there is one.
     resp: OnceLock<Arc<RespMetrics>>,
     /// The limiter whose store is reported.
@@ -94,6 +101,12 @@ impl Metrics {
         metrics
     }
 
+    /// Shows what the service for Envoy counts.
+    #[cfg(feature = "envoy")]
+    pub(crate) fn show_envoy(&self, counters: &Arc<tollgate_envoy::Counters>) {
+        *self.envoy.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(counters));
+    }
+
     /// What the endpoint for Redis clients counts besides. It is on the page from now on.
     #[must_use]
     pub fn resp(&self) -> Arc<RespMetrics> {
@@ -112,6 +125,11 @@ impl Metrics {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).renew(limits.policy())
     }
 
+    /// From now on, the page shows what is in progress under these limits.
+    pub(crate) fn show_in_progress(&self, limits: &Arc<PolicyLimits>) {
+        *self.in_force.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(limits);
+    }
+
     /// The page, as [`page::CONTENT_TYPE`].
     #[must_use]
     pub fn encode(&self) -> String {
@@ -119,10 +137,18 @@ impl Metrics {
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         page.family("build_info", Kind::Gauge, "Version of the running process.").number(&version, 1);
         self.limits.lock().unwrap_or_else(PoisonError::into_inner).write(&mut page);
+        let in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        if let Some(limits) = in_force {
+            in_progress::write(&limits, &mut page);
+        }
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         worker::write(workers.iter().map(Arc::as_ref), &mut page);
         let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
         endpoint::write(&endpoints, &mut page);
+        #[cfg(feature = "envoy")]
+        if let Some(counters) = self.envoy.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            envoy::write(&counters, &mut page);
+        }
         if let Some(resp) = self.resp.get() {
             resp.write(&mut page);
         }

@@ -3,7 +3,7 @@
 use std::io;
 
 use tollgate_cli::serve::{banner, start};
-use tollgate_cli::settings::{Protocol, Settings, Upstream};
+use tollgate_cli::settings::{Protocol, Settings, Upstream, UpstreamLimit};
 
 use crate::support::folder;
 
@@ -48,6 +48,7 @@ fn it_says_what_is_limited_and_what_is_not_yet() {
         ca: None,
         idle_max: 1,
         lookup: None,
+        adaptive: UpstreamLimit::default(),
     };
     let mut settings = Settings::new(file.to_str().expect("it is UTF-8"), upstream);
     settings.listen = vec![([127, 0, 0, 1], 0).into()];

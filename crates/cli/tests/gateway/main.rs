@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "what helps tests fails them")]
 
 mod abuse;
+mod adaptive;
 mod banner;
 mod basics;
 mod bodies;

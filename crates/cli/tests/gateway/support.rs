@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tollgate_cli::serve::{Stopper, start};
-use tollgate_cli::settings::{Protocol, Settings, Upstream};
+use tollgate_cli::settings::{Protocol, Settings, Upstream, UpstreamLimit};
 use tollgate_testing::folder::Folder;
 use tollgate_testing::patience::until;
 
@@ -60,6 +60,7 @@ impl Rig {
             ca: None,
             idle_max: 16,
             lookup: None,
+            adaptive: UpstreamLimit::default(),
         };
         let mut settings = Settings::new(file.to_str().expect("it is UTF-8"), upstream);
         settings.listen = vec![([127, 0, 0, 1], 0).into()];

@@ -182,6 +182,7 @@ fn a_wrong_certificate_file_is_told_at_the_start() {
             ca: None,
             idle_max: 1,
             lookup: None,
+            adaptive: tollgate_cli::settings::UpstreamLimit::default(),
         };
         let mut settings = Settings::new("tests/documents/good.yaml", upstream);
         settings.listen = vec![([127, 0, 0, 1], 0).into()];

@@ -7,6 +7,7 @@ mod colour;
 mod diff;
 mod explain;
 mod help;
+mod import;
 mod lint;
 mod outputs;
 mod pages;

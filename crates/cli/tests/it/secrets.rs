@@ -73,7 +73,7 @@ fn values(setting: &Setting) -> Vec<String> {
     if matches!(parsed("http://a:7"), Some(Value::Origin(_))) {
         return addresses(&["http", "https", "h2c", "ws"]);
     }
-    if matches!(parsed("a file.pem"), Some(Value::Text(_))) {
+    if matches!(parsed("a file.pem"), Some(Value::Text(_) | Value::List(_))) {
         return pasted().into();
     }
     // Neither a password nor a key is read there.
@@ -175,6 +175,7 @@ fn holders() -> Vec<(Setting, Vec<String>)> {
         "grpc.certificate",
         "grpc.key",
         "grpc.client_ca",
+        "grpc.limits",
         "resp.tokens",
         "resp.certificate",
         "resp.key",

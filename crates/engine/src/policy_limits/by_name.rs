@@ -7,6 +7,7 @@ use tollgate_algorithms::{Limit, Mode};
 use tollgate_policy::VariantKind;
 
 use super::PolicyLimits;
+use crate::acquired::PermitLimit;
 
 /// A limit of the policy, with its mode. Its failure rule is that of the policy.
 #[derive(Clone, Debug)]
@@ -38,12 +39,18 @@ pub enum NoSuchLimit {
     Name(String),
     /// The limit has no numbers of its own for this tier.
     Tier(String),
+    /// The limit is adaptive: it measures the responses of a service, which callers do not report.
+    Adaptive(String),
 }
 
 impl fmt::Display for NoSuchLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => write!(f, "the policy has no limit named '{name}'"),
+            Self::Adaptive(name) => write!(
+                f,
+                "the limit '{name}' is adaptive and learns from responses that pass the gateway: take `concurrency`"
+            ),
             Self::Tier(tier) => {
                 write!(f, "the limit has no tier '{tier}': leave it out for the limit's own numbers")
             }
@@ -72,7 +79,13 @@ impl PolicyLimits {
         });
         let (index, variant) = found?;
         let rate = self.limits.get(index).cloned().flatten().map(CountedBy::Rate);
-        let permits = || self.concurrency.get(index).cloned().flatten().map(CountedBy::Concurrency);
+        let permits = || match self.concurrency.get(index)? {
+            Some(PermitLimit::Fixed(limit)) => Some(CountedBy::Concurrency(limit.clone())),
+            Some(PermitLimit::Adaptive(..) | PermitLimit::Upstream(_)) | None => None,
+        };
+        if variant.numbers.is_adaptive() {
+            return Err(NoSuchLimit::Adaptive(name.into()));
+        }
         let queue = || self.queues.get(index).cloned().flatten().map(CountedBy::Queue);
         let unlimited = || {
             let is_unlimited = variant.numbers.limit() == Some(Limit::Unlimited);

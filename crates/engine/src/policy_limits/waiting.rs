@@ -1,12 +1,12 @@
 //! Lets requests wait for their turn: in queues, then for permits, then for charges. A waiting request holds nothing of another limit.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use smallvec::SmallVec;
 use tollgate::{Departure, Hit, Kind, LeakyQueue, PlaceInLine, QueueError, Source, Verdict, WaitError};
-use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Quota, Retry};
-use tollgate_policy::model::{self, PolicyLimit};
+use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
 use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Charge, Hits, Variant};
 
@@ -20,6 +20,7 @@ use crate::scratch::HeldLimit;
 use crate::status::StoredStatus;
 
 /// What came of waiting.
+#[expect(clippy::large_enum_variant, reason = "most requests are charged, and it lives for a moment")]
 pub(super) enum WaitResult {
     /// The charge says what becomes of the request.
     Charged(AcquiredPermits, ChargeDetails),
@@ -39,6 +40,19 @@ pub(super) struct Waiter<'a> {
     since: Micros,
     /// When its client has no more use for a response, by the limiter's clock.
     until: Option<Micros>,
+    /// Whether it had to wait.
+    waited: AtomicBool,
+}
+
+impl Waiter<'_> {
+    /// How long it has waited; `None` if it did not have to.
+    pub(super) fn waited(&self, now: Micros) -> Option<Micros> {
+        self.waited.load(Ordering::Relaxed).then(|| now.saturating_sub(self.since))
+    }
+
+    fn waits(&self) {
+        self.waited.store(true, Ordering::Relaxed);
+    }
 }
 
 impl PolicyLimits {
@@ -53,16 +67,6 @@ impl PolicyLimits {
         })
     }
 
-    /// Its schedule is in the store, unless the limit is of this process by its scope. Members that take turns do so in one process.
-    fn queue_of(&self, limit: &PolicyLimit, quota: Quota) -> LeakyQueue {
-        #[cfg(feature = "redis")]
-        if limit.scope != model::Scope::Local && limit.fair_by.is_empty() {
-            let fails = super::store_fails(limit);
-            return self.limiter.shared_leaky_queue_in(&self.namespace, &limit.name, quota, fails);
-        }
-        self.limiter.leaky_queue(&limit.name, quota)
-    }
-
     /// A request that may wait until `time_left` is over.
     pub(super) fn waiter<'a>(
         &self,
@@ -72,7 +76,7 @@ impl PolicyLimits {
     ) -> Waiter<'a> {
         let since = self.limiter.clock_now();
         let until = time_left.map(|left| since.saturating_add(Micros::from_duration(left)));
-        Waiter { enforcer, hits, now, since, until }
+        Waiter { enforcer, hits, now, since, until, waited: AtomicBool::new(false) }
     }
 
     /// Until when a request waits for a limit; `None` if it does not.
@@ -129,6 +133,7 @@ impl PolicyLimits {
                 return Ok(WaitResult::Charged(acquired, charged));
             };
             drop(acquired);
+            waiter.waits();
             if let Err(refused) =
                 self.wait_in_line(waiter.hits, (hit, charge), &mut line, (wait, deadline)).await?
             {
@@ -173,6 +178,7 @@ impl PolicyLimits {
         for (hit, charge) in charges.iter().zip(waiter.hits.charges()) {
             let Some(deadline) = self.deadline(waiter, charge) else { continue };
             if self.limiter.has_line(hit)? {
+                waiter.waits();
                 let mut line = None;
                 let waited = self
                     .wait_in_line(waiter.hits, (hit, charge), &mut line, (Micros::ZERO, deadline))
@@ -202,12 +208,9 @@ impl PolicyLimits {
                 return Ok(acquired);
             };
             let left = deadline.saturating_sub(self.limiter.clock_now());
-            let acquire = one.limit.acquire(one.key).within(left.into());
-            let acquire = match charge.and_then(|charge| waiter.hits.member(charge)) {
-                Some(member) => acquire.for_member(member),
-                None => acquire,
-            };
-            match acquire.await {
+            waiter.waits();
+            let member = charge.and_then(|charge| waiter.hits.member(charge));
+            match one.acquire_within(left.into(), member).await {
                 Ok(permit) => ready = Some((one.place, permit)),
                 Err(_) => return Ok(acquired),
             }
@@ -240,6 +243,9 @@ impl PolicyLimits {
             };
             if let Err(QueueError::Unavailable(why)) = result {
                 entered.unavailable = Some(why);
+            }
+            if result.as_ref().is_ok_and(|departure| !departure.waited.is_zero()) {
+                waiter.waits();
             }
             let behind = result.as_ref().map_or(0, |departure| departure.behind);
             let left = waiter.until.map(|until| until.saturating_sub(waiter.since));

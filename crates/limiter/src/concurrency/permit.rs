@@ -87,6 +87,11 @@ impl Permit {
         self.most.saturating_sub(self.before).saturating_sub(1)
     }
 
+    /// How many permits its key had with it when it was acquired.
+    pub(crate) const fn in_flight(&self) -> u32 {
+        self.before.saturating_add(1)
+    }
+
     /// Whether it was counted together with other keys, because the store had no room for its key.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
@@ -98,7 +103,7 @@ impl Drop for Permit {
     fn drop(&mut self) {
         #[cfg(feature = "redis")]
         if self.shared.is_some() {
-            return self.limit.0.note_hold(self.since);
+            return self.limit.0.note_end(self.wish, self.since);
         }
         self.limit.0.release(self.id, (self.wish, self.counted), self.since);
     }

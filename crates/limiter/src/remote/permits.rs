@@ -1,6 +1,6 @@
 //! The permits that a process has in the store.
 
-use tollgate_redis::{Naming, PermitPool};
+use tollgate_redis::{Naming, PermitPool, Store};
 
 use super::RemoteStore;
 
@@ -16,5 +16,9 @@ impl RemoteStore {
             Some(PermitPool::new(&self.store, u128::from(high) << 64 | u128::from(low)))
         });
         Some((pool.clone()?, self.naming.in_namespace(namespace)))
+    }
+
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use tollgate::adaptive::{AdaptiveConcurrency, AdaptiveConfig, AdaptivePermit, Outcome, Priority};
+use tollgate::adaptive::{
+    ADAPTIVE_KEYS_MAX, AdaptiveConcurrency, AdaptiveConfig, AdaptivePermit, Method, Outcome, Priority,
+};
 
 use crate::with_clock;
 
@@ -89,4 +91,58 @@ fn a_permit_without_a_report_teaches_nothing_and_two_reports_count_once() {
         }
     }
     assert_eq!((limit.limit(), limit.in_flight(), limit.baseline()), (8, 0, None));
+}
+
+#[test]
+fn each_key_has_a_limit_of_its_own_and_a_flood_of_keys_shares_one() {
+    let (limiter, clock) = with_clock();
+    let config = AdaptiveConfig::default().with_range(1, 1, 1).unwrap();
+    let limits = limiter.adaptive_by_key("shards", config);
+    let first = limits.of("a").try_acquire().unwrap();
+    limits.of("a").try_acquire().expect_err("its limit is 1");
+    let second = limits.of("b").try_acquire().unwrap();
+    assert_eq!((limits.keys(), limits.in_flight(), limits.limit()), (2, 2, 2));
+    for key in 0..ADAPTIVE_KEYS_MAX as u64 {
+        drop(limits.of(key).try_acquire().unwrap());
+    }
+    assert_eq!(limits.keys(), ADAPTIVE_KEYS_MAX);
+    // New keys have no room: they share one limit.
+    let third = limits.of("c").try_acquire().unwrap();
+    limits.of("d").try_acquire().expect_err("it shares the limit of `c`");
+    clock.advance(Duration::from_secs(20));
+    drop(limits.of("e").try_acquire().unwrap());
+    // Those that hold a permit were kept.
+    assert_eq!(limits.keys(), 3);
+    limits.of("a").try_acquire().expect_err("its permit is held");
+    drop((first, second, third));
+    assert_eq!(limits.in_flight(), 0);
+}
+
+#[test]
+fn limits_of_one_name_and_configuration_share_what_they_learn() {
+    let (limiter, _clock) = with_clock();
+    let one = limiter.adaptive("upstream", AdaptiveConfig::default());
+    let permit = one.try_acquire().unwrap();
+    let same = limiter.adaptive("upstream", AdaptiveConfig::default());
+    assert_eq!(same.in_flight(), 1);
+    // Another method learns for itself, and counts the same permits.
+    let other = limiter.adaptive("upstream", AdaptiveConfig::new(Method::Vegas));
+    assert_eq!((other.in_flight(), other.limit()), (1, 8));
+    drop(permit);
+}
+
+#[test]
+fn a_fixed_limit_refuses_lower_priorities_first_too() {
+    let (limiter, _clock) = with_clock();
+    let limit = limiter.concurrency("reports", 40);
+    let mut held = Vec::new();
+    for (priority, share) in [(Priority::Low, 34), (Priority::Critical, 40)] {
+        while let Ok(permit) = limit.try_acquire_with("ada", priority) {
+            held.push(permit);
+        }
+        assert_eq!(held.len(), share, "{priority:?}");
+    }
+    assert_eq!((limit.total_in_flight(), limit.total_waiting()), (40, 0));
+    drop(held);
+    assert_eq!(limit.total_in_flight(), 0);
 }

@@ -82,7 +82,7 @@ impl Impact {
             Numbers::Counted(Limit::SlidingWindowLog(rule)) => {
                 Self::of_window(rule.limit(), rule.window().get(), windows(minute, rule.window().get()))
             }
-            Numbers::Concurrency { .. } => return None,
+            Numbers::Concurrency { .. } | Numbers::Adaptive { .. } => return None,
         })
     }
 

@@ -40,6 +40,9 @@ pub(crate) fn check(
                 found.trusted(name, read.settings.tier_from_at.unwrap_or(place));
             }
         }
+        if let Some((name, at)) = read.settings.priorities.as_ref().and_then(|of| of.header.as_ref()) {
+            found.trusted(name, *at);
+        }
         if let Some(jwt) = &read.settings.jwt {
             found.trusted(&jwt.header, place);
         }

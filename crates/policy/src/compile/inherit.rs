@@ -9,7 +9,7 @@ use crate::compile::uses::Resolver;
 use crate::document::diagnostic::{Diagnostic, Findings};
 use crate::document::sources::Place;
 use crate::ids::LimitId;
-use crate::model::{KeyPlace, LimitLocation, LimitUse, Unmatched};
+use crate::model::{KeyPlace, LimitLocation, LimitUse, Priority, Unmatched};
 use crate::parse::limit::LIMITS_MAX;
 use crate::parse::parsed_document::{ParsedDocument, Tag};
 use crate::parse::settings::Settings;
@@ -49,6 +49,8 @@ pub struct Operation {
     pub headers: Vec<(HeaderName, Option<String>)>,
     /// Whether an encoded slash may stand in its path.
     pub allows_encoded_slashes: bool,
+    /// How important its requests are, if it says so.
+    pub priority: Option<Priority>,
     /// Its `operationId`, or the route's name.
     pub id: Option<String>,
     /// Its tags.
@@ -158,6 +160,7 @@ pub(crate) fn operations(
                 host,
                 headers: operation.headers.clone(),
                 allows_encoded_slashes: operation.allows_slashes,
+                priority: operation.priority,
                 id: operation.id.clone(),
                 tags: operation.tags.iter().map(|(tag, _)| tag.clone()).collect(),
                 place: operation.place,

@@ -330,6 +330,8 @@ fn finish(
     condition_headers.sort_by(|a, b| a.as_str().cmp(b.as_str()));
     condition_headers.dedup();
     let allows_slashes = routes.operations.iter().any(|operation| operation.allows_encoded_slashes);
+    let of_operations = routes.operations.iter().any(|operation| operation.priority.is_some());
+    let has_priorities = of_operations || read.settings.priorities.is_some();
     Ok(Policy {
         sources: trees.sources,
         settings: read.settings,
@@ -344,6 +346,7 @@ fn finish(
         root_api_key: inherit::key_places(api_key),
         condition_headers,
         allows_slashes,
+        has_priorities,
         header_filter,
         variants,
         tag_limits,

@@ -203,6 +203,11 @@ pub(crate) fn check_sources(settings: &Settings, findings: &mut Findings) {
             findings.push(Diagnostic::error("tiers", place, message));
         }
     }
+    let priorities = settings.priorities.as_ref();
+    if let Some(((name, place), missing)) = priorities.and_then(|of| of.header.as_ref()).zip(hop) {
+        let message = format!("the priority in `{}` needs {missing}", shown(name));
+        findings.push(Diagnostic::error("priorities", *place, message));
+    }
     for (source, place) in &settings.organisation_from {
         let missing = match source {
             OrganisationFrom::Consumers => consumers,

@@ -112,6 +112,10 @@ pub(crate) fn build(
         for (tier, numbers, place) in std::iter::once((None, &of.numbers, of.place)).chain(tiers) {
             for (budget, multiple) in budgets {
                 let Some(multiple) = multiple else { continue };
+                // How much a service can do is no multiple of anything.
+                if budget != VariantKind::Own && matches!(numbers, Numbers::Adaptive { .. }) {
+                    continue;
+                }
                 match for_budget(numbers, (budget, multiple), settings) {
                     Ok(numbers) => variants.all.push(Variant { limit, tier: tier.clone(), budget, numbers }),
                     Err(error) => {
@@ -178,6 +182,7 @@ fn scaled(numbers: &Numbers, multiple: u64) -> Result<Numbers, LimitError> {
         Numbers::Queue { quota, max_wait } => {
             Numbers::Queue { quota: quota.times(multiple)?, max_wait: *max_wait }
         }
+        Numbers::Adaptive { .. } => *numbers,
         Numbers::Concurrency { limit, max_hold } => {
             Numbers::Concurrency { limit: limit.saturating_mul(multiple), max_hold: *max_hold }
         }

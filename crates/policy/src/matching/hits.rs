@@ -13,7 +13,7 @@ use crate::matching::limit_charge::LimitCharge;
 use crate::matching::operation::RequestMatch;
 use crate::matching::request::{BadRequest, Facts};
 use crate::matching::{cost as costing, key_builder as whose};
-use crate::model::{Cost, CountScope, LimitUse};
+use crate::model::{Cost, CountScope, LimitUse, Priority};
 use crate::numbers::Numbers;
 use crate::policy::Policy;
 use tollgate_http::path::PathError;
@@ -58,6 +58,8 @@ pub struct Hits {
     tier: String,
     /// What the request matched.
     matched: Option<RequestMatch>,
+    /// How important it is.
+    priority: Option<Priority>,
 }
 
 /// What is charged.
@@ -119,6 +121,12 @@ impl Hits {
     #[must_use]
     pub const fn matched(&self) -> Option<RequestMatch> {
         self.matched
+    }
+
+    /// How important the request is; `None` if the policy does not say.
+    #[must_use]
+    pub const fn priority(&self) -> Option<Priority> {
+        self.priority
     }
 
     /// The tier that was found; `None` if there is none.
@@ -190,7 +198,7 @@ impl Policy {
         directory: Option<&ConsumerIndex>,
         hits: &mut Hits,
     ) -> Result<(), BadRequest> {
-        let Hits { list, api_key, room, tier, matched: of_hits } = hits;
+        let Hits { list, api_key, room, tier, matched: of_hits, priority } = hits;
         list.clear();
         *of_hits = Some(matched);
         let operation = match matched {
@@ -208,6 +216,7 @@ impl Policy {
         let places = operation.map_or(self.root_api_key.as_slice(), |operation| &operation.api_key);
         let mut asking = RequestIdentity::new(facts, self, directory, places, (api_key, room));
         asking.tier(tier);
+        *priority = self.priority(facts, operation, tier);
         for (used, at) in self.applied(facts, matched) {
             let id = &at.limit;
             let Some(limit) = self.limits.get(id.index()) else { continue };
@@ -348,7 +357,9 @@ impl Policy {
         match self.numbers(variant, one.directory) {
             None | Some(Numbers::Unlimited) => {}
             Some(Numbers::Counted(_)) => list.charges.push(charged()),
-            Some(Numbers::Queue { .. } | Numbers::Concurrency { .. }) => list.held.push(charged()),
+            Some(Numbers::Queue { .. } | Numbers::Concurrency { .. } | Numbers::Adaptive { .. }) => {
+                list.held.push(charged());
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tollgate_algorithms::adaptive::LIMIT_MAX;
 use tollgate_algorithms::{LimitError, Micros};
 
 use super::{Algorithm, rate};
@@ -42,6 +43,26 @@ pub enum NumbersError {
         /// Why, with the nearest that fits.
         error: LimitError,
     },
+    /// `method: aimd` without a `target`.
+    TargetMissing,
+    /// A `target` of no time.
+    TargetZero,
+    /// A `target` beside a method that finds its own.
+    TargetForeign {
+        /// The method.
+        method: &'static str,
+    },
+    /// `min`, `initial` and `max` are no range.
+    AdaptiveRange {
+        /// The field that is wrong.
+        field: &'static str,
+        /// The lowest limit.
+        min: u32,
+        /// The first limit.
+        initial: u32,
+        /// The highest limit.
+        max: u32,
+    },
 }
 
 impl NumbersError {
@@ -52,7 +73,10 @@ impl NumbersError {
             Self::Missing { field, .. }
             | Self::Foreign { field, .. }
             | Self::OffsetWithoutCalendar { field }
-            | Self::OutOfRange { field, .. } => field,
+            | Self::OutOfRange { field, .. }
+            | Self::AdaptiveRange { field, .. } => field,
+            Self::TargetMissing => "method",
+            Self::TargetZero | Self::TargetForeign { .. } => "target",
             Self::CalendarWindow { .. } => "window",
         }
     }
@@ -77,7 +101,30 @@ impl fmt::Display for NumbersError {
                 )
             }
             Self::OutOfRange { error, .. } => out_of_range(error, f),
+            Self::TargetMissing => f.write_str(
+                "`method: aimd` needs `target`, the latency above which the limit shrinks: write it, such as \
+                 `target: 50ms`, or take `method: gradient2`, which finds the latency itself",
+            ),
+            Self::TargetZero => f.write_str("`target` is no time at all: write a latency such as `50ms`"),
+            Self::TargetForeign { method } => write!(
+                f,
+                "`method: {method}` has no `target`, because it finds the latency itself: remove it, or take `method: aimd`"
+            ),
+            Self::AdaptiveRange { min, initial, max, .. } => adaptive_range((*min, *initial, *max), f),
         }
+    }
+}
+
+/// What is wrong with the range of an adaptive limit.
+fn adaptive_range((min, initial, max): (u32, u32, u32), f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if min == 0 {
+        f.write_str("`min: 0` would admit nothing and learn nothing: write 1 or more")
+    } else if min > max {
+        write!(f, "`min: {min}` is above `max: {max}`: exchange them")
+    } else if max > LIMIT_MAX {
+        write!(f, "`max: {max}` is too large: the largest that fits is `{LIMIT_MAX}`")
+    } else {
+        write!(f, "`initial: {initial}` is not between `min: {min}` and `max: {max}`")
     }
 }
 

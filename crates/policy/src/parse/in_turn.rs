@@ -11,7 +11,7 @@ use crate::parse::identity;
 use crate::parse::schema_fields::{BUSY_STATUSES, FLAG};
 use crate::quantity::duration;
 
-/// `busy_status`, which only concurrency limits have.
+/// `busy_status`, which only limits on what is in progress have.
 pub(super) fn busy_status<'t>(
     map: Value<'t>,
     algorithm: Option<Algorithm>,
@@ -19,10 +19,11 @@ pub(super) fn busy_status<'t>(
     context: &mut Context<'t>,
 ) {
     let Some(entry) = map.entry("busy_status") else { return };
-    if let Some(other) = algorithm.filter(|algorithm| *algorithm != Algorithm::Concurrency) {
+    let others = |algorithm: &Algorithm| !matches!(algorithm, Algorithm::Concurrency | Algorithm::Adaptive);
+    if let Some(other) = algorithm.filter(others) {
         let message = format!("{} has no `busy_status`", other.name());
         let finding = Diagnostic::error("numbers", entry.key_at, message);
-        let help = "remove it: only `concurrency` limits how many requests are in progress";
+        let help = "remove it: only `concurrency` and `adaptive` limit how many requests are in progress";
         context.findings.push(finding.help(help));
     }
     if context.word(entry.value, "busy_status", BUSY_STATUSES) == Some("503") {

@@ -17,7 +17,7 @@ use crate::parse::schema_fields::{
     ALGORITHMS, COUNTED, DESCRIPTION_CHARS_MAX, FLAG, LIMIT, MODES, NAME_CHARS_MAX, NUMBERS, SCOPES,
     VISIBILITY, ZERO_STATUSES,
 };
-use crate::parse::{condition, cost, identity, in_turn, not_a_limit, numbers};
+use crate::parse::{condition, cost, identity, in_progress, in_turn, not_a_limit, numbers};
 use crate::quantity::whole;
 
 /// So many limits may meet one operation. A longer list is refused: each is a decision on every request, and with its wider
@@ -188,6 +188,7 @@ pub(crate) fn one<'t>(map: Value<'t>, at: &LimitLocation, context: &mut Context<
     in_turn::wait(map, algorithm, &mut limit, context);
     in_turn::fair_by(map, algorithm, &mut limit, context);
     in_turn::strict(map, algorithm, &mut limit, context);
+    in_progress::adaptive(map, algorithm, &mut limit, context);
     texts(map, &mut limit, context);
     let cost = map.get("cost").map_or(Some(Cost::Fixed(1)), |value| cost::read(value, context));
     if let Some(value) = map.get("address_ceiling") {
@@ -230,7 +231,11 @@ fn fitting(map: Value<'_>) -> Vec<&'static str> {
         let mut fields = written.iter().filter(|field| is_number(field));
         let all_known =
             fields.all(|field| algorithm.needs().contains(field) || algorithm.may_have().contains(field));
-        all_known && algorithm.needs().iter().all(|field| written.contains(field))
+        let some_known = written.iter().any(|field| algorithm.may_have().contains(field));
+        // What needs no number fits only where one of its own is written.
+        all_known
+            && algorithm.needs().iter().all(|field| written.contains(field))
+            && (some_known || !algorithm.needs().is_empty())
     };
     let fitting: Vec<_> =
         Algorithm::ALL.iter().filter(|algorithm| has(algorithm)).map(|it| it.name()).collect();
@@ -339,6 +344,9 @@ fn tiers<'t>(map: Value<'t>, limit: &mut PolicyLimit, context: &mut Context<'t>)
         let what = format!("the tier `{}`", tollgate_http::text::shown(entry.key));
         let Some(own) = context.map(entry.value, &what) else { continue };
         context.unknown_fields(own, &[NUMBERS], &what);
+        if limit.algorithm == Algorithm::Adaptive {
+            in_progress::no_tier_numbers(own, context);
+        }
         let Some(written) = numbers::read(own, Some(limit.algorithm), context) else { continue };
         let written = written.over(&limit.written);
         let Some(numbers) = numbers::build(&written, limit.algorithm, own, context) else { continue };

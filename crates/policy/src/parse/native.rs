@@ -14,7 +14,7 @@ use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag, as
 use crate::parse::schema_fields::{
     ENCODED_SLASHES, NAME_CHARS_MAX, NATIVE, PATH_CHARS_MAX, ROUTE, SETTINGS, TAG,
 };
-use crate::parse::{limit, limit_use};
+use crate::parse::{limit, limit_use, priorities};
 
 /// The root of a native file: of a version that is known, and its unknown fields pointed at.
 pub(crate) fn root<'t>(root: Value<'t>, context: &mut Context<'t>) -> Option<Value<'t>> {
@@ -120,6 +120,7 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
     };
     let (name, host) = (text("name"), text("host"));
     let headers = map.get("headers").map(|value| headers((value, "headers"), context)).unwrap_or_default();
+    let priority = map.get("priority").and_then(|value| priorities::word(value, "priority", context));
     let slashes = map.get("encoded_slashes");
     let slashes = slashes.and_then(|value| context.word(value, "encoded_slashes", ENCODED_SLASHES));
     let tags = map.get("tags").map(|value| context.texts(value, "tags", NAME_CHARS_MAX)).unwrap_or_default();
@@ -155,6 +156,7 @@ fn route<'t>(value: Value<'t>, draft: &mut ParsedDocument, context: &mut Context
             host: host.clone(),
             headers: headers.clone(),
             allows_slashes: slashes == Some("allow"),
+            priority,
             id: name.as_ref().map(|(name, _)| name.clone()),
             tags: tags.clone(),
             place: map.place(),

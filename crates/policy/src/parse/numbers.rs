@@ -6,8 +6,9 @@ use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::suggest;
 use crate::document::tree::Value;
-use crate::numbers::{Algorithm, Numbers, NumbersError, RawNumbers, Span};
+use crate::numbers::{Algorithm, MethodName, Numbers, NumbersError, RawNumbers, Span};
 use crate::parse::context::Context;
+use crate::parse::schema_fields::adaptive::METHODS;
 use crate::quantity::{duration, rate, utc_offset, whole, window};
 use crate::time_zone;
 
@@ -41,6 +42,11 @@ pub(crate) fn read<'t>(
             "buckets" => context.parsed(value, name, whole).map(|number| written.buckets = Some(number)),
             "max_wait" => context.parsed(value, name, duration).map(|wait| written.max_wait = Some(wait)),
             "max_hold" => context.parsed(value, name, hold).map(|hold| written.max_hold = Some(hold)),
+            "method" => context.word(value, name, METHODS).map(|word| written.method = method(word)),
+            "target" => context.parsed(value, name, duration).map(|target| written.target = Some(target)),
+            "min" => context.parsed(value, name, whole).map(|number| written.min = Some(number)),
+            "max" => context.parsed(value, name, whole).map(|number| written.max = Some(number)),
+            "initial" => context.parsed(value, name, whole).map(|number| written.initial = Some(number)),
             _ => Some(()),
         };
         good &= known.is_some();
@@ -57,6 +63,10 @@ pub(crate) fn read<'t>(
         good = false;
     }
     good.then_some(written)
+}
+
+fn method(word: &str) -> Option<MethodName> {
+    MethodName::ALL.into_iter().find(|method| method.name() == word)
 }
 
 /// How long a request may be in progress.
@@ -143,7 +153,12 @@ fn finding(error: &NumbersError, map: Value<'_>) -> Diagnostic {
         NumbersError::CalendarWindow { .. } => {
             Some("write a length such as `30 days`, or take fixed_window".into())
         }
-        NumbersError::OffsetWithoutCalendar { .. } | NumbersError::OutOfRange { .. } => None,
+        NumbersError::OffsetWithoutCalendar { .. }
+        | NumbersError::OutOfRange { .. }
+        | NumbersError::TargetMissing
+        | NumbersError::TargetZero
+        | NumbersError::TargetForeign { .. }
+        | NumbersError::AdaptiveRange { .. } => None,
     };
     finding
 }

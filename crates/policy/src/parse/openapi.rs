@@ -9,7 +9,7 @@ use crate::parse::context::Context;
 use crate::parse::parsed_document::{LimitsAt, Operation, ParsedDocument, Tag};
 use crate::parse::schema_fields::{ENCODED_SLASHES, NAME_CHARS_MAX};
 use crate::parse::security::Security;
-use crate::parse::{limit, limit_use, parameters, servers, stray_limits};
+use crate::parse::{limit, limit_use, parameters, priorities, servers, stray_limits};
 
 /// So many operations may a policy have. A document with more is refused.
 pub const OPERATIONS_MAX: usize = 100_000;
@@ -279,6 +279,7 @@ fn operation<'t>(
     let tags = tags.into_iter().flat_map(Value::items);
     let tags = tags.filter_map(|tag| Some((tag.text()?.to_owned(), tag.place()))).collect();
     let bases = servers::base_paths(map, context).unwrap_or_else(|| item.bases.clone());
+    let priority = map.get("x-priority").and_then(|value| priorities::word(value, "x-priority", context));
     let slashes = map.get("x-encoded-slashes");
     let slashes = slashes.and_then(|value| context.word(value, "x-encoded-slashes", ENCODED_SLASHES));
     let mut multi = item.multi.clone();
@@ -294,6 +295,7 @@ fn operation<'t>(
         host: None,
         headers: Vec::new(),
         allows_slashes: slashes == Some("allow"),
+        priority,
         id: map.get("operationId").and_then(Value::text).map(Into::into),
         tags,
         place,

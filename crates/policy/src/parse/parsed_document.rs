@@ -6,7 +6,7 @@ use http::HeaderName;
 
 use crate::document::sources::Place;
 use crate::ids::DraftLimitId;
-use crate::model::{Condition, KeyPlace, PolicyLimit};
+use crate::model::{Condition, KeyPlace, PolicyLimit, Priority};
 use crate::parse::limit::{LimitItem, ParsedLimits};
 use crate::parse::limit_use::LimitReference;
 
@@ -56,6 +56,8 @@ pub(crate) struct Operation {
     pub(crate) headers: Vec<(HeaderName, Option<String>)>,
     /// Whether `%2F` may stand in its path.
     pub(crate) allows_slashes: bool,
+    /// How important its requests are.
+    pub(crate) priority: Option<Priority>,
     pub(crate) id: Option<String>,
     pub(crate) tags: Vec<(String, Place)>,
     /// Where it is written.

@@ -1,8 +1,12 @@
 //! Every field that a document may contain: its name, type and description. Parser, messages and JSON Schema all use this table.
 
+pub(crate) mod adaptive;
 pub(crate) mod scenario;
+mod uses;
 
 use tollgate_algorithms::Limit;
+
+pub(crate) use uses::{USE, WHEN};
 
 /// What may stand in a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,6 +119,7 @@ pub(crate) const ALGORITHMS: &[&str] = &[
     "sliding_window",
     "sliding_window_log",
     "concurrency",
+    "adaptive",
 ];
 
 /// The numbers, which overrides may change.
@@ -149,6 +154,11 @@ pub(crate) const NUMBERS: &[Field] = &[
         FieldType::Duration,
         "The longest that a request may be in progress; then its response is cut off.",
     ),
+    adaptive::METHOD,
+    adaptive::TARGET,
+    adaptive::MIN,
+    adaptive::MAX,
+    adaptive::INITIAL,
 ];
 
 /// A limit, besides its numbers.
@@ -190,7 +200,7 @@ pub(crate) const LIMIT: &[Field] = &[
     field(
         "busy_status",
         FieldType::Word(BUSY_STATUSES),
-        "What concurrency answers when as many requests as it allows are in progress: 429 or 503.",
+        "What concurrency and adaptive answer when as many requests as they allow are in progress: 429 or 503.",
     ),
     field(
         "wait",
@@ -216,27 +226,6 @@ pub(crate) const LIMIT: &[Field] = &[
         "In a file that names OpenAPI documents: whether the documents must not loosen this limit.",
     ),
     field("when", FieldType::When, "What a request must have so that the limit applies."),
-];
-
-/// What a request must have so that a limit applies.
-pub(crate) const WHEN: &[Field] = &[
-    field("header", FieldType::Headers, "Headers, with their values; nothing as a value is any value."),
-    field(
-        "query",
-        FieldType::Parameters,
-        "Query parameters, with their values; nothing as a value is any value.",
-    ),
-];
-
-/// A limit that is written under `limits`, where it applies.
-pub(crate) const USE: &[Field] = &[
-    needed(
-        "use",
-        FieldType::Ascii(NAME_CHARS_MAX),
-        "The name of a limit under `limits`, or `inherited`: the limits that would apply without this list.",
-    ),
-    field("cost", FieldType::Cost, "The cost of a request here. Default: the limit's own cost."),
-    field("when", FieldType::When, "What a request must have so that the limit applies here."),
 ];
 
 /// The longest name. A longer one is refused.
@@ -277,6 +266,11 @@ pub(crate) const SETTINGS: &[Field] = &[
         "Where the API key is sent: `header:NAME`, `query:NAME` or `cookie:NAME`.",
     ),
     field("tiers", FieldType::Map(TIERS), "From where a consumer's tier is known."),
+    field(
+        "priorities",
+        FieldType::Map(adaptive::PRIORITIES),
+        "Which requests are refused first while too many are in progress.",
+    ),
     field("organisations", FieldType::Map(ORGANISATIONS), "From where a client's organisation is known."),
     field("jwt", FieldType::Map(JWT), "How tokens are verified."),
     field("trusted_proxies", FieldType::Map(PROXIES), "Whose word is taken for a client's address."),
@@ -394,6 +388,7 @@ pub(crate) const ROUTE: &[Field] = &[
     field("host", FieldType::Text(NAME_CHARS_MAX), "The host, such as `api.example.org` or `*.example.org`."),
     field("headers", FieldType::Headers, "Headers that must be there, with their values."),
     field("encoded_slashes", FieldType::Word(ENCODED_SLASHES), "Whether `%2F` may stand in a path."),
+    adaptive::PRIORITY,
     field("tags", FieldType::Texts(&NAME), "Its tags."),
     field("rate_limit", FieldType::Limits, "Its limits."),
 ];

@@ -7,15 +7,17 @@ use tollgate_algorithms::Micros;
 use crate::document::diagnostic::Diagnostic;
 use crate::document::sources::Place;
 use crate::document::tree::Value;
-use crate::model::{Cors, HeaderNames, JwtSettings, KeyPlace, OrganisationFrom, TierFrom, Unmatched};
+use crate::model::{
+    Cors, HeaderNames, JwtSettings, KeyPlace, OrganisationFrom, Priorities, TierFrom, Unmatched,
+};
 use crate::parse::context::{Context, beside};
-use crate::parse::cors;
 use crate::parse::identity::{header, key_place};
 use crate::parse::schema_fields::{
     ADDRESSES, HEADER_NAMES, JWT, NAME_CHARS_MAX, ORGANISATIONS, PATH_CHARS_MAX, PROXIES, SEMICOLONS, TIERS,
     UNMATCHED,
 };
 use crate::parse::security::without_doubles;
+use crate::parse::{cors, priorities};
 use crate::quantity::{duration, whole};
 use crate::template::{Tail, Template};
 use tollgate_http::address::Prefixes;
@@ -40,6 +42,8 @@ pub struct Settings {
     pub tier_names: Vec<String>,
     /// The tier of those of whom nothing else is known.
     pub tier_default: Option<String>,
+    /// Which requests are refused first, if anything is said of that.
+    pub priorities: Option<Priorities>,
     /// From where an organisation is known, and where that is written: the first source that knows one counts.
     pub organisation_from: Vec<(OrganisationFrom, Place)>,
     /// How tokens are verified.
@@ -76,6 +80,7 @@ impl Default for Settings {
             tier_from_at: None,
             tier_names: Vec::new(),
             tier_default: None,
+            priorities: None,
             jwt: None,
             trusted_proxies: TrustedProxies::None,
             prefixes: Prefixes::default(),
@@ -126,6 +131,9 @@ pub(crate) fn read<'t>(map: Value<'t>, context: &mut Context<'t>) -> Settings {
         settings.base_path = path.map(|path| (path, value.place()));
     }
     tiers(map, &mut settings, context);
+    if let Some(value) = map.get("priorities") {
+        settings.priorities = priorities::read(value, &settings.tier_names, context);
+    }
     organisations(map, &mut settings, context);
     settings.jwt = map.get("jwt").and_then(|value| jwt(value, &here, context));
     if let Some(value) = map.get("trusted_proxies") {

@@ -71,7 +71,9 @@ pub(crate) fn refused(
     LimitHeaders::of(lines.iter().copied().filter(|line| line.is_shown), config, now).write(&mut headers);
     problem::common(&mut headers);
     let (status, kind, start) = match (retry, rendered.capacity, rendered.zero_status) {
-        (Retry::After(_), _, _) if rendered.busy_status == Some(BusyStatus::ServiceUnavailable) => {
+        (Retry::After(_), _, _)
+            if rendered.busy_status == Some(BusyStatus::ServiceUnavailable) || is_shed(lines, rendered) =>
+        {
             (StatusCode::SERVICE_UNAVAILABLE, ErrorKind::Refused, BUSY)
         }
         (Retry::After(_), _, _) => (StatusCode::TOO_MANY_REQUESTS, ErrorKind::Refused, REFUSED),
@@ -88,6 +90,17 @@ pub(crate) fn refused(
     body.push(b'}');
     let body = Bytes::from(body);
     Some(ErrorResponse { status, headers, body, kind, retry: Some(retry) })
+}
+
+/// Whether a limit refuses a request because what is left of it is for more important ones: that is the service's state, and no fault of
+/// the client.
+fn is_shed(lines: &[RenderedStatus<'_>], rendered: &RenderedLimit) -> bool {
+    let is_same = |line: &&RenderedStatus<'_>| line.rendered.number == rendered.number;
+    rendered.busy_status.is_some()
+        && lines
+            .iter()
+            .filter(is_same)
+            .any(|line| line.decision.retry().is_some() && line.decision.remaining > 0)
 }
 
 /// The time until a permit is free is an estimate: nobody knows how long the requests in progress take.

@@ -75,7 +75,9 @@ pub(super) fn told(limits: &[MatchedLimit], now: Micros) -> ResponsePreview {
         let field = |name: &str| Some(fields.get(name)?.to_str().ok()?.to_owned());
         (told.policy, told.first) = (field("ratelimit-policy"), field("ratelimit"));
     }
-    let held = |numbers: &Numbers| matches!(numbers, Numbers::Queue { .. } | Numbers::Concurrency { .. });
+    let held = |numbers: &Numbers| {
+        matches!(numbers, Numbers::Queue { .. } | Numbers::Concurrency { .. } | Numbers::Adaptive { .. })
+    };
     let mut charges = limits.iter().filter(|met| met.mode == Mode::Enforced).flat_map(|met| &met.charges);
     told.in_flight = charges.any(|charge| held(&charge.numbers));
     told
@@ -96,7 +98,10 @@ fn fresh(met: &MatchedLimit) -> Vec<FreshHit> {
             Some(FreshHit { descriptor, limit, cost: charge.cost })
         }
         // Of what is in flight nothing can be said beforehand.
-        Numbers::Unlimited | Numbers::Queue { .. } | Numbers::Concurrency { .. } => None,
+        Numbers::Unlimited
+        | Numbers::Queue { .. }
+        | Numbers::Concurrency { .. }
+        | Numbers::Adaptive { .. } => None,
     };
     met.charges.iter().filter_map(hit).collect()
 }

@@ -20,7 +20,10 @@ use crate::telemetry::logs::{Refusal, RequestId, ServedRequest};
 impl Worker {
     /// A request was asked about.
     pub(crate) fn decided(&self, live: &ActivePolicy, scratch: &Scratch, since: &Stopwatch) {
-        self.metrics.decision.record(since.nanos());
+        match scratch.waited() {
+            None => self.metrics.decision.record(since.nanos()),
+            Some(waited) => self.metrics.waits.record(waited.get().saturating_mul(1_000)),
+        }
         for (place, granted) in scratch.asked() {
             let Some(charge) = scratch.hits().held().get(*place) else { continue };
             let Some(meters) = live.meters.get(charge.limit.index()) else { continue };

@@ -1,6 +1,7 @@
 //! The gateway's own error responses, for requests that the upstream does not answer.
 
 use http::StatusCode;
+use tollgate::adaptive::Outcome;
 use tollgate_tower::{ErrorResponse, problem};
 
 use super::deadlines::DeadlineKind;
@@ -24,6 +25,19 @@ pub(crate) enum Rejected {
 }
 
 impl Rejected {
+    /// What this says about the load of the upstream, for adaptive limits: that it did not accept a connection, closed one, or was
+    /// late says that it is overloaded. What the client did, what the gateway rejects and a limit's `max_hold` say nothing.
+    pub(crate) const fn load_outcome(&self, has_max_hold: bool) -> Outcome {
+        match self {
+            Self::Upstream(UpstreamError::Connect(_) | UpstreamError::Broken(_) | UpstreamError::Ended)
+            | Self::Late(DeadlineKind::Connect | DeadlineKind::Response) => Outcome::Dropped,
+            Self::Late(DeadlineKind::Total) if !has_max_hold => Outcome::Dropped,
+            Self::Answer(_) | Self::Upstream(_) | Self::Late(_) | Self::TooLarge | Self::HeadTooLarge => {
+                Outcome::Ignored
+            }
+        }
+    }
+
     /// The response for the client. Details of an upstream failure go to the log only, because they contain addresses.
     pub(crate) fn into_answer(self) -> ErrorResponse {
         let (status, title, detail) = match self {

@@ -18,7 +18,7 @@ use crate::settings::Forwarding;
 pub(crate) fn request(headers: &mut HeaderMap, forwarding: &Forwarding, peer_trusted: bool, policy: &Policy) {
     let (settings, filter) = (policy.settings(), policy.header_filter());
     let trusted = &settings.trusted_proxies;
-    let own = [own_header(trusted), tier_header(settings)];
+    let own = [own_header(trusted), tier_header(settings), priority_header(settings)];
     strip(headers, own, |name| {
         (!forwarding.method_override && is_override(name))
             || name == "proxy"
@@ -34,7 +34,7 @@ pub(crate) fn request(headers: &mut HeaderMap, forwarding: &Forwarding, peer_tru
 
 /// Takes out of a response what does not go on.
 pub(crate) fn response(headers: &mut HeaderMap) {
-    strip(headers, [None; 2], |_| false);
+    strip(headers, [None; 3], |_| false);
 }
 
 /// Removes from trailers what has no place there: a recipient that merges them would read the head otherwise than it was
@@ -46,7 +46,7 @@ pub(crate) fn trailers(headers: &mut HeaderMap, live: Option<&ActivePolicy>) {
     let told = |name: &HeaderName| {
         name.as_str().starts_with("ratelimit") || name.as_str().starts_with("x-ratelimit")
     };
-    strip(headers, [None; 2], |name| {
+    strip(headers, [None; 3], |name| {
         is_needed(name)
             || filter.is_some_and(|filter| !filter.passes(name))
             || is_origin(name)
@@ -73,7 +73,7 @@ pub(crate) fn join_cookies(headers: &mut HeaderMap) {
 
 /// Removes what is between two neighbours only (RFC 9110 7.6.1), what `Connection` names (but for `own`, the headers by
 /// which trusted proxies say who asks), and what `also` says.
-fn strip(headers: &mut HeaderMap, own: [Option<&HeaderName>; 2], also: impl Fn(&HeaderName) -> bool) {
+fn strip(headers: &mut HeaderMap, own: [Option<&HeaderName>; 3], also: impl Fn(&HeaderName) -> bool) {
     let mut gone: smallvec::SmallVec<[HeaderName; 4]> = smallvec::SmallVec::new();
     gone.extend(headers.keys().filter(|name| is_hop_by_hop(name) || also(name)).cloned());
     if gone.is_empty() {
@@ -136,6 +136,11 @@ fn tier_header(settings: &Settings) -> Option<&HeaderName> {
         TierFrom::Header(name) => Some(name),
         TierFrom::Consumers | TierFrom::Jwt(_) => None,
     })
+}
+
+/// The field by which trusted proxies say how important a request is.
+pub(crate) fn priority_header(settings: &Settings) -> Option<&HeaderName> {
+    settings.priorities.as_ref()?.header.as_ref().map(|(name, _)| name)
 }
 
 /// The field by which the policy's trusted proxies say it, if it is one of their own.

@@ -15,7 +15,7 @@ use tollgate_testing::folder;
 
 use super::super::*;
 use crate::doors::gateway::upstream::Addresses;
-use crate::settings::{Log, Protocol, Settings, Upstream};
+use crate::settings::{Log, Protocol, Settings, Upstream, UpstreamLimit};
 
 /// Long enough for a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -60,6 +60,7 @@ impl Folder {
             ca: None,
             idle_max: 1,
             lookup: None,
+            adaptive: UpstreamLimit::default(),
         };
         let settings = Settings { reload_poll: None, ..Settings::new(file.as_str(), upstream) };
         let metrics = Metrics::new();

@@ -179,7 +179,9 @@ fn any_text_is_answered_and_what_is_read_is_stable() {
         for setting in &settings {
             let Ok(value) = setting.parse(&text) else { continue };
             read += 1;
-            if !matches!(value, Value::Text(_)) {
+            // The name of a file may have brackets.
+            let is_of_files = |value: &Value| matches!(value, Value::List(items) if matches!(items[..], [Value::Text(_), ..]));
+            if !matches!(value, Value::Text(_)) && !is_of_files(&value) {
                 let written = value.to_string().replace('\'', "");
                 let again = setting.parse(written.trim_start_matches("[").trim_end_matches(']'));
                 let again = again.or_else(|_| setting.parse(&written));

@@ -80,6 +80,15 @@ pub(super) struct MetricFamily<'a> {
 impl MetricFamily<'_> {
     /// One of its numbers.
     pub(super) fn number(&mut self, labels: &[Label<'_>], value: u64) {
+        self.line(labels, &value.to_string());
+    }
+
+    /// One of its numbers, a time in nanoseconds, in seconds.
+    pub(super) fn seconds(&mut self, labels: &[Label<'_>], nanos: u64) {
+        self.line(labels, &seconds(nanos));
+    }
+
+    fn line(&mut self, labels: &[Label<'_>], value: &str) {
         let text = &mut self.page.0;
         write!(text, "{PREFIX}{}", self.name).expect(INTO_STRING);
         for (index, (label, value)) in labels.iter().enumerate() {

@@ -9,6 +9,8 @@ use super::page::{Kind, MetricsText};
 pub struct WorkerMetrics {
     /// How long a decision took: from a request's head, or the end of a body that its cost is in, to granted or refused.
     pub decision: Latency,
+    /// How long requests waited for their turn, admitted or not. Those that did not have to wait are in `decision`.
+    pub waits: Latency,
     /// How long a request took, from its head to the end of its response, if it was passed on.
     pub proxied: Latency,
     /// Connections of clients that are open.
@@ -296,11 +298,14 @@ pub(super) fn write<'a>(workers: impl Iterator<Item = &'a WorkerMetrics> + Clone
         sums.iter().for_each(|(value, sum)| family.number(&[(label, value)], *sum));
     }
     let (mut decision, mut proxied) = (LatencySum::default(), LatencySum::default());
+    let mut waits = LatencySum::default();
     for worker in workers {
         decision.add(&worker.decision);
         proxied.add(&worker.proxied);
+        waits.add(&worker.waits);
     }
     page.histogram("decision_seconds", "Duration of decisions.", &decision);
+    page.histogram("wait_seconds", "Time that requests waited for their turn.", &waits);
     page.histogram("proxied_seconds", "Duration of forwarded requests.", &proxied);
 }
 

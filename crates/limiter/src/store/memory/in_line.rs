@@ -80,6 +80,11 @@ impl PermitQueue {
         }
     }
 
+    /// How many wait.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// Whether a waiter has got a permit; then the place is gone. If not, this waker is woken when it has.
     pub(crate) fn poll(&self, place: Place, waker: &Waker) -> Option<(PermitLocation, u32)> {
         let mut queues = self.lock();

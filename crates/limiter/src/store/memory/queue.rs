@@ -52,6 +52,11 @@ impl<T> Default for Queues<T> {
 }
 
 impl<T> Queues<T> {
+    /// How many places are taken.
+    pub(crate) const fn taken(&self) -> usize {
+        self.taken
+    }
+
     /// Puts a waiter behind all others of its member. `None` if there are as many waiters as can be counted.
     pub(crate) fn push(&mut self, ticket: Ticket, brought: T, waker: Waker) -> Option<Place> {
         let Ticket { key, member, weight } = ticket;

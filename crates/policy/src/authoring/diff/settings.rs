@@ -2,7 +2,7 @@
 
 use super::{SettingDiff, Verdict, judge};
 use crate::ids::LimitId;
-use crate::model::{Cors, HeaderNames, Identity, KeyPlace, Origins, Unmatched};
+use crate::model::{Cors, HeaderNames, Identity, KeyPlace, Origins, Priority, Unmatched, priority_name};
 use crate::parse::settings::Settings;
 use crate::policy::Policy;
 use tollgate_http::query::Semicolons;
@@ -20,7 +20,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
     let mixed: Judge = |_, _| Verdict::Mixed;
     // Names of tiers are only checked by: nobody's numbers change.
     let same: Judge = |_, _| Verdict::Same;
-    let each: [(&str, DescribeSetting, Judge); 14] = [
+    let each: [(&str, DescribeSetting, Judge); 15] = [
         ("what happens to a request that no operation names", unmatched, judge::unmatched),
         (
             "the consumers file",
@@ -29,6 +29,7 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
         ),
         ("where API keys stand", |of| places(&of.api_key), mixed),
         ("where tiers are known from", tier_from, mixed),
+        ("which requests are refused first", priorities, mixed),
         ("where organisations are known from", organisation_from, mixed),
         ("the tiers that there are", |of| list(&of.tier_names), same),
         (
@@ -73,11 +74,26 @@ pub(super) fn changes(old: &Policy, new: &Policy) -> Vec<SettingDiff> {
         );
         found.push(SettingDiff { text, verdict: Verdict::Same });
     }
+    found.extend(priorities_of_operations(old, new));
     if before.api_key == after.api_key {
         let moved = moved_keys(old, new);
         found.extend(moved.map(|text| SettingDiff { text, verdict: Verdict::Mixed }));
     }
     found
+}
+
+/// The priorities that operations have of their own.
+fn priorities_of_operations(old: &Policy, new: &Policy) -> impl Iterator<Item = SettingDiff> {
+    let word = |priority: Option<Priority>| priority.map_or("none of its own", priority_name);
+    let before: std::collections::HashMap<String, Option<Priority>> =
+        old.operations().iter().map(|operation| (operation.name(), operation.priority)).collect();
+    let changed = new.operations().iter().filter_map(move |operation| {
+        let (was, is) = (*before.get(&operation.name())?, operation.priority);
+        let name = shown(&operation.name());
+        let text = format!("the priority of {name}: {} before, {} now", word(was), word(is));
+        (was != is).then_some(SettingDiff { text, verdict: Verdict::Mixed })
+    });
+    changed.collect::<Vec<_>>().into_iter()
 }
 
 /// Operations whose API keys stand elsewhere, by what the documents' security schemes say. Told by the first of them.
@@ -160,6 +176,17 @@ fn places(places: &[KeyPlace]) -> String {
     } else {
         places.iter().map(one).collect::<Vec<_>>().join(", ")
     }
+}
+
+fn priorities(settings: &Settings) -> String {
+    let Some(of) = &settings.priorities else { return "none".into() };
+    let mut words: Vec<_> =
+        of.header.iter().map(|(name, _)| format!("by header {}", shown(name.as_str()))).collect();
+    words.extend(
+        of.tiers.iter().map(|(tier, priority)| format!("{} {}", shown(tier), priority_name(*priority))),
+    );
+    words.push(format!("others {}", priority_name(of.default)));
+    words.join(", ")
 }
 
 fn tier_from(settings: &Settings) -> String {

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use tollgate_algorithms::adaptive::AdaptiveConfig;
+
 use crate::authoring::impact::{Impact, SustainedRate};
 use crate::model::Cost;
 use crate::numbers::Numbers;
@@ -106,8 +108,25 @@ pub(super) const UNLIMITED: Impact =
 pub(super) fn numbers(old: &Numbers, new: &Numbers) -> Verdict {
     match (Impact::of(old), Impact::of(new)) {
         (Some(old), Some(new)) => impacts(&old, &new),
-        (None, None) => Verdict::of(new.burst().cmp(&old.burst())),
+        (None, None) => match (old, new) {
+            (Numbers::Adaptive { config: old, .. }, Numbers::Adaptive { config: new, .. }) => {
+                adaptive(old, new)
+            }
+            (Numbers::Adaptive { .. }, _) | (_, Numbers::Adaptive { .. }) => Verdict::Mixed,
+            _ => Verdict::of(new.burst().cmp(&old.burst())),
+        },
         _ => Verdict::Mixed,
+    }
+}
+
+/// How two adaptive limits compare: by their range. Of the same range, two methods admit more at one time and less at another.
+fn adaptive(old: &AdaptiveConfig, new: &AdaptiveConfig) -> Verdict {
+    let ((old_min, old_max), (new_min, new_max)) = (old.range(), new.range());
+    let range = Verdict::of(new_max.cmp(&old_max)).and(Verdict::of(new_min.cmp(&old_min)));
+    if old.method() == new.method() && (range != Verdict::Same || old == new) {
+        range
+    } else {
+        Verdict::Mixed
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Change, Verdict};
 use crate::model::{BusyStatus, CountScope, FailureRule, PolicyLimit, Scope, ZeroStatus, shown_chain};
-use crate::numbers::Numbers;
+use crate::numbers::{MethodName, Numbers};
 use crate::quantity::spoken;
 
 /// A change of a field.
@@ -94,6 +94,12 @@ pub(super) fn numbers(numbers: &Numbers) -> String {
     match numbers {
         Numbers::Concurrency { max_hold: Some(hold), .. } => {
             format!("{numbers}, held for {} at most", spoken(*hold))
+        }
+        Numbers::Adaptive { config, max_hold } => {
+            let ((min, max), method) = (config.range(), MethodName::of(config.method()).name());
+            let held =
+                max_hold.map_or_else(String::new, |hold| format!(", held for {} at most", spoken(hold)));
+            format!("{min} to {max} by {method}, starting at {}{held}", config.start())
         }
         Numbers::Unlimited
         | Numbers::Counted(_)

@@ -31,10 +31,14 @@ fn of_tier(tier: &TierNumbers, limit: &PolicyLimit) -> String {
 
 fn judge(cost: &Cost, numbers: &Numbers, whose: String, place: Place) -> Option<Diagnostic> {
     // So many at the same time is not so much at once: nothing is spent.
-    if matches!(numbers, Numbers::Concurrency { .. }) {
+    if matches!(numbers, Numbers::Concurrency { .. } | Numbers::Adaptive { .. }) {
         return None;
     }
     let capacity = numbers.burst();
+    // Whoever writes 0 refuses everything, and says so.
+    if capacity == 0 {
+        return None;
+    }
     let (sure, who) = match cost {
         Cost::Fixed(cost) => (*cost, "a request"),
         Cost::Asked { default, .. } => (*default, "a request that does not say what it costs"),

@@ -80,6 +80,22 @@ fn of_one_code_all_findings_are_kept() {
 }
 
 #[test]
+fn requests_in_progress_and_in_line_are_limited() {
+    let policy = Policy::parse(
+        "t.yaml",
+        "tollgate: 1
+routes:
+  - { path: /a, rate_limit: { algorithm: concurrency, limit: 2, scope: local } }
+  - { path: /b, rate_limit: { algorithm: leaky_bucket_queue, capacity: 2, refill_rate: 1, scope: local } }
+  - { path: /c, rate_limit: { algorithm: concurrency, limit: 2, scope: local, mode: shadow } }
+",
+    )
+    .expect("it has no errors");
+    let coverage = advise(&policy).coverage;
+    assert_eq!((coverage.whole.limited, coverage.whole.all), (2, 3));
+}
+
+#[test]
 fn coverage_counts_what_is_enforced_by_method_and_by_tag() {
     let policy = Policy::parse(
         "t.yaml",

@@ -52,7 +52,9 @@ pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
             | Algorithm::SlidingWindow
             | Algorithm::SlidingWindowLog
             | Algorithm::LeakyBucketQueue
-            | Algorithm::Concurrency => None,
+            | Algorithm::Concurrency
+            // Each process finds its own part of what the service can do, which is what it is for.
+            | Algorithm::Adaptive => None,
         };
         let scope = match limit.scope {
             _ if algorithm.is_some() => None,

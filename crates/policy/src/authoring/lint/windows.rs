@@ -70,7 +70,8 @@ fn boundary(limit: &PolicyLimit) -> Option<Diagnostic> {
         )
         | Numbers::Unlimited
         | Numbers::Queue { .. }
-        | Numbers::Concurrency { .. } => return None,
+        | Numbers::Concurrency { .. }
+        | Numbers::Adaptive { .. } => return None,
     };
     let help = "if no span may admit more than the limit, take `sliding_window` with `buckets`, or `sliding_window_log`";
     Some(Diagnostic::note("window-boundary", limit.place, message).help(help))

@@ -71,7 +71,13 @@ fn numbers_of(algorithm: Algorithm) -> Option<Value> {
     if known("window") && !calendar {
         properties.insert("window".into(), json!({ "pattern": patterns::length() }));
     }
-    let overrides = json!({ "additionalProperties": { "properties": properties.clone() } });
+    let adaptive = algorithm == Algorithm::Adaptive;
+    // A service has no tiers.
+    let of_tiers = if adaptive { all_foreign() } else { properties.clone() };
+    let overrides = json!({ "additionalProperties": { "properties": of_tiers } });
+    if adaptive {
+        properties.insert("address_ceiling".into(), json!(false));
+    }
     properties.insert("tier_overrides".into(), overrides);
     let needs = algorithm.needs().iter().filter(|name| **name != "window");
     let mut then = json!({ "required": needs.collect::<Vec<_>>(), "properties": properties });
@@ -82,6 +88,14 @@ fn numbers_of(algorithm: Algorithm) -> Option<Value> {
                 json!([{ "required": ["window"] }, { "required": ["window_seconds"] }]),
             );
         }
+        if adaptive {
+            then.insert(
+                "if".into(),
+                json!({ "required": ["method"], "properties": { "method": { "const": "aimd" } } }),
+            );
+            then.insert("then".into(), json!({ "required": ["target"] }));
+            then.insert("else".into(), json!({ "properties": { "target": false } }));
+        }
         if calendar {
             let window = json!({ "required": ["window"], "properties": { "window": { "pattern": patterns::CALENDAR } } });
             then.insert("dependentSchemas".into(), json!({ "utc_offset": window, "time_zone": window }));
@@ -89,6 +103,11 @@ fn numbers_of(algorithm: Algorithm) -> Option<Value> {
     }
     let named = json!({ "required": ["algorithm"], "properties": { "algorithm": { "enum": alike } } });
     Some(json!({ "if": named, "then": then }))
+}
+
+/// No number at all.
+fn all_foreign() -> Map<String, Value> {
+    NUMBERS.iter().map(|field| (field.name.to_owned(), json!(false))).collect()
 }
 
 /// Limits by name.

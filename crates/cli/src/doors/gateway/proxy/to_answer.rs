@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, request};
-use tollgate_engine::Admission;
+use tollgate_engine::{Admission, load_outcome};
 use tollgate_tower::{ErrorResponse, grpc};
 
 use super::super::access_log::AccessLogEntry;
@@ -89,8 +89,13 @@ impl PendingResponse {
         departing: RoutedRequest,
     ) -> Response<ResponseBody> {
         match answered(departing, &self.running).await {
-            Err(stopped) => self.charged_and_stopped(stopped, &live, &admission),
+            Err(stopped) => {
+                let has_max_hold = admission.max_hold().is_some();
+                admission.record(stopped.load_outcome(has_max_hold));
+                self.charged_and_stopped(stopped, &live, &admission)
+            }
             Ok((mut head, source)) => {
+                admission.record(load_outcome(head.status, &head.headers));
                 live.responses.finish(&admission, head.status, &mut head.headers);
                 let permits = admission.take_permits();
                 if permits.is_void() {

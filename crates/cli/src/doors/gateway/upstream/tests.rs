@@ -61,6 +61,7 @@ async fn connections_to_an_address_that_the_name_no_longer_has_are_given_up() {
             ca: None,
             idle_max: 4,
             lookup: None,
+            adaptive: settings::UpstreamLimit::default(),
         };
         let settings = Settings::new("t.yaml", upstream);
         let (watches, (addresses, name)) = (WorkerDeadlines::new(&settings.timeouts), named(&[old]));

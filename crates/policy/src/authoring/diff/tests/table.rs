@@ -337,3 +337,33 @@ x      (default)  -          5 at the same time  -             numbers: 5 at the
         expected,
     );
 }
+
+#[test]
+fn adaptive_limits_compare_by_their_range() {
+    let changed = |old: &str, new: &str| {
+        let text =
+            between(&one(&format!("algorithm: adaptive{old}")), &one(&format!("algorithm: adaptive{new}")))
+                .human();
+        text.lines().find(|line| line.starts_with("x ")).map(str::to_owned)
+    };
+    let said = |what: &str| Some(format!("x      (default)  -          {what}"));
+    let default = "1 to 1000 at the same time, found by gradient2";
+    assert_eq!(
+        changed("", ", max: 2000"),
+        said(&format!("{default} → 1 to 2000 at the same time, found by gradient2  -             looser"))
+    );
+    assert_eq!(
+        changed("", ", max: 500"),
+        said(&format!("{default} → 1 to 500 at the same time, found by gradient2  -             tighter"))
+    );
+    assert_eq!(
+        changed("", ", method: vegas"),
+        said(&format!("{default} → 1 to 1000 at the same time, found by vegas  -             mixed"))
+    );
+    let hold = changed("", ", max_hold: 1m").expect("it is told");
+    assert!(
+        hold.contains("by gradient2, starting at 8 → 1 to 1000 by gradient2, starting at 8, held"),
+        "{hold}"
+    );
+    assert_eq!(changed("", ", max: 1000, initial: 8"), None);
+}

@@ -98,6 +98,12 @@ fn tiers_between_which_a_client_is_locked_out() {
 }
 
 #[test]
+fn a_capacity_of_nothing_refuses_everything_on_purpose() {
+    let none = "      - { name: x, algorithm: gcra, capacity: 0, refill_rate: 1, tier_overrides: { big: { capacity: 50 } } }\n";
+    check("cost-never-fits", &[("", none, &[])]);
+}
+
+#[test]
 fn costs_that_cannot_fit() {
     let limit = |cost: &str| {
         format!(

@@ -86,6 +86,8 @@ fn the_numbers_of_every_algorithm() {
         "algorithm: concurrency, limit: 5, window: 1m",
         "algorithm: concurrency, limit: 5, max_hold: 60",
         "algorithm: concurrency",
+        "algorithm: concurrency, limit: 5, method: vegas",
+        "algorithm: gcra, capacity: 5, refill_rate: 1, min: 5",
         "algorithm: gcra, capacity: -5, refill_rate: 1",
         "algorithm: gcra, capacity: '5', refill_rate: 1",
         "algorithm: gcra, capacity: 5.5, refill_rate: 1",
@@ -97,6 +99,30 @@ fn the_numbers_of_every_algorithm() {
         "algorithm: gcra, capacity: 5, refill_rate: 1 per fortnight",
         "algorithm: gcra, capacity: 5, refill_rate: .5 per second",
         "algorithm: gcra, capacity: ~, refill_rate: 1",
+    ];
+    bad.iter().for_each(|numbers| judged(&format!("{{ {numbers} }}"), false));
+}
+
+#[test]
+fn the_numbers_of_adaptive_limits() {
+    let good = [
+        "algorithm: adaptive",
+        "algorithm: adaptive, method: vegas, min: 2, max: 65536, initial: 4, max_hold: 1m",
+        "algorithm: adaptive, method: aimd, target: 50ms, busy_status: 429",
+        "algorithm: adaptive, tier_overrides: { staff: none, free: {} }",
+    ];
+    good.iter().for_each(|numbers| judged(&format!("{{ {numbers} }}"), true));
+    let bad = [
+        "algorithm: adaptive, limit: 5",
+        "algorithm: adaptive, method: aimd",
+        "algorithm: adaptive, method: netflix",
+        "algorithm: adaptive, target: 50ms",
+        "algorithm: adaptive, method: vegas, target: 50ms",
+        "algorithm: adaptive, min: 0",
+        "algorithm: adaptive, max: 65537",
+        "algorithm: adaptive, initial: 0",
+        "algorithm: adaptive, address_ceiling: 5",
+        "algorithm: adaptive, tier_overrides: { free: { max: 5 } }",
     ];
     bad.iter().for_each(|numbers| judged(&format!("{{ {numbers} }}"), false));
 }
@@ -186,6 +212,8 @@ fn what_only_the_reader_can_judge() {
         ("sums", "{ algorithm: sliding_window, limit: 5, window: 1us, buckets: 2 }"),
         ("sums", "{ algorithm: gcra, capacity: 5, refill_rate: 0 per second }"),
         ("sums", "{ algorithm: concurrency, limit: 5, max_hold: 99999999999999999999 s }"),
+        ("sums", "{ algorithm: adaptive, min: 9, max: 5 }"),
+        ("sums", "{ algorithm: adaptive, initial: 9, max: 5 }"),
         ("sums", "{ algorithm: gcra, capacity: 5, refill_rate: 1, when_store_fails: local 5/4 }"),
         ("sums", "{ algorithm: gcra, capacity: 5, refill_rate: 1, cost: { query: n, max: 1, default: 2 } }"),
         ("spelling", "{ algorithm: gcra, capacity: 5.0, refill_rate: 1 }"),

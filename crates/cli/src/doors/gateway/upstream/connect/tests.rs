@@ -22,6 +22,7 @@ fn connector(addresses: Arc<Addresses>) -> Connector {
         ca: None,
         idle_max: 1,
         lookup: None,
+        adaptive: crate::settings::UpstreamLimit::default(),
     };
     Connector::new(&Settings::new("t.yaml", upstream), addresses, Arc::default()).unwrap()
 }
