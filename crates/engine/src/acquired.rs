@@ -51,6 +51,8 @@ pub(crate) struct AcquiredPermits {
     pub(crate) statuses: SmallVec<[StoredStatus; 1]>,
     /// Whether the last one that was asked refuses. Then no permit is held.
     pub(crate) is_refused: bool,
+    /// Why a shared store gave no decision, if its limit denies then: neither a grant nor a refusal.
+    pub(crate) unavailable: Option<&'static str>,
 }
 
 /// The shortest wait that a refusal tells, because it is an estimate.
@@ -66,6 +68,13 @@ impl AcquiredPermits {
             CheckOutcome::Admitted(mut admission) => {
                 admission.statuses.extend(self.statuses);
                 admission.decided_at.get_or_insert(now);
+                #[cfg(feature = "redis")]
+                if self.permits.fixed.iter().any(Permit::is_degraded) {
+                    admission.is_degraded = true;
+                    if admission.degradation == crate::status::Degradation::None {
+                        admission.degradation = crate::status::Degradation::Local;
+                    }
+                }
                 admission.permits = self.permits.into();
                 CheckOutcome::Admitted(admission)
             }
@@ -91,9 +100,25 @@ impl PermitRequest<'_> {
             PermitLimit::Fixed(limit) => match (self.mode, self.priority) {
                 (Mode::Shadow, _) => limit.try_acquire_shadow(self.key),
                 (Mode::Enforced, None) => limit.try_acquire(self.key),
+                // What processes share has no part for more important requests.
+                #[cfg(feature = "redis")]
+                (Mode::Enforced, Some(_)) if limit.is_shared() => limit.try_acquire(self.key),
                 (Mode::Enforced, Some(priority)) => limit.try_acquire_with(self.key, priority),
             }
             .map(HeldPermit::Fixed),
+        }
+    }
+
+    /// The same; the future waits for nothing but a shared store.
+    #[cfg(feature = "redis")]
+    async fn acquire_now(&self) -> Result<HeldPermit, AcquireError> {
+        match self.limit {
+            PermitLimit::Fixed(limit) if self.mode == Mode::Enforced && limit.is_shared() => {
+                limit.acquire_now(self.key).await.map(HeldPermit::Fixed)
+            }
+            PermitLimit::Fixed(_) | PermitLimit::Adaptive(..) | PermitLimit::Upstream(_) => {
+                self.try_acquire()
+            }
         }
     }
 
@@ -123,7 +148,25 @@ impl PermitRequest<'_> {
     }
 }
 
+#[cfg(feature = "redis")]
+impl PermitLimit {
+    /// Whether its permits are in a store that several processes share.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Fixed(limit) if limit.is_shared())
+    }
+}
+
 impl HeldPermit {
+    /// What it was counted by.
+    #[cfg_attr(not(feature = "redis"), expect(clippy::unused_self, reason = "only a store fails"))]
+    fn source(&self) -> Source {
+        #[cfg(feature = "redis")]
+        if matches!(self, Self::Fixed(permit) if permit.is_degraded()) {
+            return Source::Share;
+        }
+        Source::Own
+    }
+
     fn decision(&self, now: Micros) -> Decision {
         match self {
             Self::Fixed(permit) => granted(
@@ -149,9 +192,24 @@ impl Permits {
     }
 }
 
-/// Acquires a permit of each limit in order, except for one that is there already. If one refuses, all of them are released, and those after
-/// it are not asked.
+/// Acquires a permit of each limit in order. If one refuses, all of them are released, and those after it are not asked. A shared limit is
+/// asked on a thread that may be blocked.
 pub(crate) fn acquire(
+    enforcer: &Enforcer,
+    wanted: &[PermitRequest<'_>],
+    (now, asked): (Micros, &mut HeldLimit),
+) -> Result<AcquiredPermits, HitError> {
+    let mut acquired = AcquiredPermits::default();
+    for request in wanted {
+        if !acquired.note(enforcer, request, request.try_acquire(), (now, asked))? {
+            break;
+        }
+    }
+    Ok(acquired)
+}
+
+/// As [`acquire`], except for a permit that is there already. The future waits for nothing but a shared store.
+pub(crate) async fn acquire_now(
     enforcer: &Enforcer,
     wanted: &[PermitRequest<'_>],
     mut ready: Option<(usize, HeldPermit)>,
@@ -159,20 +217,41 @@ pub(crate) fn acquire(
 ) -> Result<AcquiredPermits, HitError> {
     let mut acquired = AcquiredPermits::default();
     for request in wanted {
-        let PermitRequest { place, id, key, mode, priority, .. } = *request;
-        let is_ready = mode == Mode::Enforced && ready.as_ref().is_some_and(|(other, _)| *other == place);
-        let result = match ready.take_if(|_| is_ready) {
+        let its = ready.take_if(|(place, _)| *place == request.place && request.mode == Mode::Enforced);
+        let result = match its {
             Some((_, permit)) => Ok(permit),
+            #[cfg(feature = "redis")]
+            None => request.acquire_now().await,
+            #[cfg(not(feature = "redis"))]
             None => request.try_acquire(),
         };
+        if !acquired.note(enforcer, request, result, (now, asked))? {
+            break;
+        }
+    }
+    Ok(acquired)
+}
+
+impl AcquiredPermits {
+    /// Notes what a limit says. Returns whether the next one is to be asked.
+    fn note(
+        &mut self,
+        enforcer: &Enforcer,
+        request: &PermitRequest<'_>,
+        result: Result<HeldPermit, AcquireError>,
+        (now, asked): (Micros, &mut HeldLimit),
+    ) -> Result<bool, HitError> {
+        let PermitRequest { place, id, key, mode, priority, .. } = *request;
+        let mut source = Source::Own;
         let decision = match result {
             Ok(permit) => {
+                source = permit.source();
                 let decision = permit.decision(now);
-                acquired.permits.push(permit);
+                self.permits.push(permit);
                 decision
             }
             Err(AcquireError::Busy(busy) | AcquireError::TimedOut(busy)) if mode == Mode::Enforced => {
-                acquired.is_refused = true;
+                self.is_refused = true;
                 let wait = busy.estimated_wait().map(|wait| Micros::from(wait).max(WAIT_MIN));
                 // What is left is for requests that are more important.
                 let reserved = priority.map_or(0, |_| busy.limit().saturating_sub(busy.in_flight()));
@@ -185,24 +264,28 @@ pub(crate) fn acquire(
             Err(AcquireError::KeyTooLong { limit, bytes }) => {
                 return Err(HitError::KeyTooLong { limit, bytes });
             }
+            Err(AcquireError::WouldBlock { limit }) => return Err(HitError::WouldBlock { limit }),
+            Err(AcquireError::Unavailable { why, .. }) => {
+                (self.is_refused, self.unavailable) = (true, Some(why));
+                refused(0, Some(WAIT_MIN), now)
+            }
         };
         let key_fingerprint = enforcer.fingerprint(id, key);
-        acquired.statuses.push(StoredStatus {
+        self.statuses.push(StoredStatus {
             id,
             decision,
             mode,
-            source: Source::Own,
+            source,
             key_fingerprint,
             is_binding: false,
             computed: None,
         });
         asked.push((place, decision.is_granted()));
-        if acquired.is_refused {
-            acquired.permits = Permits::default();
-            break;
+        if self.is_refused {
+            self.permits = Permits::default();
         }
+        Ok(!self.is_refused)
     }
-    Ok(acquired)
 }
 
 fn granted((limit, remaining, exceeds): (u32, u32, bool), average: Micros, now: Micros) -> Decision {

@@ -146,6 +146,12 @@ impl Admission {
         std::mem::take(&mut self.permits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// What says whether permits of the request have become void. Ask for it before they are [taken out](Self::take_permits).
+    #[cfg(feature = "redis")]
+    pub fn validities(&self) -> crate::Validities {
+        self.permits.lock().unwrap_or_else(PoisonError::into_inner).validities()
+    }
+
     /// Tells adaptive limits how the request went, as soon as that is known: see [`Permits::record`]. An admission that is dropped
     /// before teaches them nothing.
     pub fn record(&self, outcome: tollgate::adaptive::Outcome) {

@@ -220,6 +220,16 @@ impl Enforcer {
         }
     }
 
+    /// The outcome where the store of a concurrency limit gave no answer, and the limit denies then.
+    #[cfg(feature = "policy")]
+    pub(crate) fn unknown(
+        why: &'static str,
+        (decided_at, matched): (Micros, tollgate_policy::RequestMatch),
+    ) -> Outcome {
+        let charged = SourceCharge { receipt: None, decided_at, path: None, matched: Some(matched) };
+        undetermined(Unavailable::Store(why), &charged)
+    }
+
     /// The outcome where a concurrency limit refuses: nothing was charged, and no permit is held.
     #[cfg(feature = "policy")]
     pub(crate) fn busy(

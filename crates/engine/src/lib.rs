@@ -62,6 +62,8 @@ pub use ids::DescriptorId;
 pub use load_outcome::load_outcome;
 pub use outcome::{Outcome, Refusal, RefusalKind, Undetermined};
 pub use permits::Permits;
+#[cfg(feature = "redis")]
+pub use permits::Validities;
 #[cfg(feature = "policy")]
 pub use policy_limits::{CountedBy, InProgress, LimitByName, NoSuchLimit, PolicyLimits};
 pub use rule::{KeyExtractor, Rule};

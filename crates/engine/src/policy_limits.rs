@@ -165,6 +165,8 @@ impl PolicyLimits {
     pub fn waits(&self) -> bool {
         let is_shared = self.limits.iter().flatten().any(NamedLimit::is_shared);
         let has_turns = self.policy.limits().iter().any(|limit| limit.wait.is_some());
+        #[cfg(feature = "redis")]
+        let is_shared = is_shared || self.concurrency.iter().flatten().any(PermitLimit::is_shared);
         is_shared || has_turns || self.queues.iter().any(Option::is_some)
     }
 
@@ -214,6 +216,7 @@ impl PolicyLimits {
             WaitResult::Refused(statuses) => {
                 return Ok(enforcer.busy(statuses, (self.limiter.now(), matched)));
             }
+            WaitResult::Unknown(why) => return Ok(Enforcer::unknown(why, (self.limiter.now(), matched))),
         };
         // Not before: what clients see counts from the store's answer on.
         let facts = Facts { now: self.limiter.now(), ..facts };
@@ -235,6 +238,9 @@ impl PolicyLimits {
             MatchResult::NeedsBody(outcome) => return Ok(outcome),
         };
         let acquired = self.try_acquire((enforcer, hits), (facts.now, asked))?;
+        if let Some(why) = acquired.unavailable {
+            return Ok(Enforcer::unknown(why, (facts.now, matched)));
+        }
         if acquired.is_refused {
             return Ok(enforcer.busy(acquired.statuses.into_iter().collect(), (facts.now, matched)));
         }

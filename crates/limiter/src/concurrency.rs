@@ -4,6 +4,8 @@ mod acquire;
 mod error;
 mod hold_time;
 mod permit;
+#[cfg(feature = "redis")]
+mod shared;
 
 pub use acquire::Acquire;
 pub use error::{AcquireError, Busy};
@@ -68,6 +70,8 @@ pub(crate) struct Inner {
     family: Arc<ConcurrencyFamily>,
     limit: Arc<AtomicU64>,
     max_hold: Option<Micros>,
+    #[cfg(feature = "redis")]
+    shared: Option<shared::SharedPermits>,
 }
 
 /// What all concurrency limits of one name share.
@@ -107,7 +111,14 @@ impl Limiter {
         });
         let (limiter, family) = (self.clone(), Arc::clone(family));
         let limit = Arc::new(AtomicU64::new(limit.into()));
-        ConcurrencyLimit(Arc::new(Inner { limiter, family, limit, max_hold: None }))
+        ConcurrencyLimit(Arc::new(Inner {
+            limiter,
+            family,
+            limit,
+            max_hold: None,
+            #[cfg(feature = "redis")]
+            shared: None,
+        }))
     }
 }
 
@@ -117,7 +128,15 @@ impl ConcurrencyLimit {
     pub fn with_max_hold(self, max_hold: Duration) -> Self {
         let (limiter, family) = (self.0.limiter.clone(), Arc::clone(&self.0.family));
         let limit = Arc::new(AtomicU64::new(self.limit().into()));
-        Self(Arc::new(Inner { limiter, family, limit, max_hold: Some(Micros::from_duration(max_hold)) }))
+        let inner = Inner {
+            limiter,
+            family,
+            limit,
+            max_hold: Some(Micros::from_duration(max_hold)),
+            #[cfg(feature = "redis")]
+            shared: self.0.shared.clone(),
+        };
+        Self(Arc::new(inner))
     }
 
     /// Its name.
@@ -167,6 +186,10 @@ impl ConcurrencyLimit {
     /// See [`Acquire`].
     #[must_use = "it does nothing unless it is awaited"]
     pub fn acquire(&self, key: impl AsKey) -> Acquire {
+        #[cfg(feature = "redis")]
+        if self.is_shared() {
+            return Acquire::of_shared(self.clone(), key.key_bytes().as_ref());
+        }
         Acquire::new(self.clone(), self.0.id(key.key_bytes().as_ref()))
     }
 
@@ -174,8 +197,13 @@ impl ConcurrencyLimit {
     /// [`NamedLimit::check`](crate::NamedLimit::check).
     ///
     /// # Errors
-    /// [`AcquireError::Busy`] if it has as many as the limit already, and [`AcquireError::KeyTooLong`].
+    /// [`AcquireError::Busy`] if it has as many as the limit already, and [`AcquireError::KeyTooLong`]. Of a shared limit, also
+    /// [`AcquireError::Unavailable`] and [`AcquireError::WouldBlock`].
     pub fn try_acquire(&self, key: impl AsKey) -> Result<Permit, AcquireError> {
+        #[cfg(feature = "redis")]
+        if self.is_shared() {
+            return self.try_acquire_shared(key.key_bytes().as_ref());
+        }
         self.0.take(key.key_bytes().as_ref(), PermitMode::Enforced, self)
     }
 
@@ -206,16 +234,25 @@ impl ConcurrencyLimit {
         self.0.take(key.key_bytes().as_ref(), PermitMode::Shadow, self)
     }
 
-    /// How many permits a key has. 0 for a key that is too long to have any. While the store is full, keys without room of their own are
+    /// How many permits a key has; of a shared limit, those of the other processes as they were when the store was asked last. 0 for a key
+    /// that is too long to have any. While the store is full, keys without room of their own are
     /// not told apart and have 0 here.
     #[must_use]
     pub fn in_flight(&self, key: impl AsKey) -> u32 {
+        #[cfg(feature = "redis")]
+        if let Some((used, others)) = self.shared_in_use(key.key_bytes().as_ref()) {
+            return used.saturating_add(others);
+        }
         self.0.counts(key.key_bytes().as_ref()).enforced
     }
 
-    /// How many wait for a permit of a key.
+    /// How many wait for a permit of a key in this process.
     #[must_use]
     pub fn waiting(&self, key: impl AsKey) -> u32 {
+        #[cfg(feature = "redis")]
+        if let Some(waiting) = self.shared_waiting(key.key_bytes().as_ref()) {
+            return u32::try_from(waiting).unwrap_or(u32::MAX);
+        }
         self.0.id(key.key_bytes().as_ref()).map_or(0, |id| self.0.family.line.length(id))
     }
 
@@ -304,6 +341,25 @@ impl Inner {
         Permit::new(limit.clone(), id, (wish, counted), since, (before, self.limit()))
     }
 
+    /// A permit that is counted elsewhere.
+    #[cfg(feature = "redis")]
+    fn permit_of(&self, (id, before): (u64, u32), limit: &ConcurrencyLimit) -> Permit {
+        self.permit(id, PermitMode::Enforced, (PermitLocation::Slot, before), limit)
+    }
+
+    /// A permit of this process, if it has fewer than so many.
+    #[cfg(feature = "redis")]
+    fn take_local_part(&self, id: u64, most: u32, limit: &ConcurrencyLimit) -> Result<Permit, Busy> {
+        let taken = match self.table() {
+            Some(table) => table.take(id, PermitMode::Enforced, most, &self.family.overflow),
+            None => self.family.overflow.take(PermitMode::Enforced, most),
+        };
+        match taken {
+            Ok(granted) => Ok(self.permit(id, PermitMode::Enforced, granted, limit)),
+            Err(in_flight) => Err(self.busy(id, in_flight)),
+        }
+    }
+
     /// Why a key gets no permit.
     fn busy(&self, id: u64, in_flight: u32) -> Busy {
         let (limit, waiting) = (self.limit(), self.family.line.length(id));
@@ -311,12 +367,16 @@ impl Inner {
         Busy { name: Arc::clone(&self.family.name), limit, in_flight, estimated_wait }
     }
 
-    /// Releases a permit. Called once for each, when it is dropped.
-    fn release(&self, id: u64, (wish, counted): (PermitMode, PermitLocation), since: Micros) {
+    fn note_end(&self, wish: PermitMode, since: Micros) {
         self.family.hold_time.note(self.limiter.0.clock.now().saturating_sub(since));
         if wish == PermitMode::Enforced {
             self.family.in_flight.fetch_add(u64::MAX, Ordering::Relaxed);
         }
+    }
+
+    /// Releases a permit. Called once for each, when it is dropped.
+    fn release(&self, id: u64, (wish, counted): (PermitMode, PermitLocation), since: Micros) {
+        self.note_end(wish, since);
         let Some(books) = self.books() else { return self.family.overflow.give_back(wish) };
         if !books.table.give_back(id, wish, counted, books.overflow) {
             self.family.line.pass_on(books, id);

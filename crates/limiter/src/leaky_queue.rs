@@ -51,11 +51,13 @@ const SWEPT_EVERY: Micros = Micros::from_millis(100);
 /// ```
 #[derive(Clone)]
 pub struct LeakyQueue {
-    limiter: Limiter,
+    pub(crate) limiter: Limiter,
     family: Arc<QueueFamily>,
-    quota: Quota,
-    max_wait: Option<Micros>,
-    slack: Micros,
+    pub(crate) quota: Quota,
+    pub(crate) max_wait: Option<Micros>,
+    pub(crate) slack: Micros,
+    #[cfg(feature = "redis")]
+    pub(crate) shared: Option<crate::shared_queue::SharedQueue>,
 }
 
 /// What all queues of one name share.
@@ -101,7 +103,7 @@ struct QueuePlace<'a> {
 
 /// Who wants to leave, and when it is too late for that.
 #[derive(Clone, Copy)]
-struct Request {
+pub(crate) struct Request {
     id: u64,
     member: u64,
     most: Option<Micros>,
@@ -131,6 +133,8 @@ impl Limiter {
             quota,
             max_wait: None,
             slack: Micros::ZERO,
+            #[cfg(feature = "redis")]
+            shared: None,
         };
         queue.with_strict(false)
     }
@@ -178,6 +182,11 @@ impl LeakyQueue {
     /// How many of a key wait.
     #[must_use]
     pub fn waiting(&self, key: impl AsKey) -> u32 {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            let waiting = shared.waiting(key.key_bytes().as_ref());
+            return u32::try_from(waiting).unwrap_or(u32::MAX);
+        }
         let id = self.family.hash.of(key.key_bytes().as_ref());
         self.family.lock().queues.length(id)
     }
@@ -188,6 +197,10 @@ impl LeakyQueue {
     /// # Errors
     /// At once, if it could not leave in time or has no place: see [`QueueError`].
     pub async fn enter(&self, key: impl AsKey) -> Result<Departure, QueueError> {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            return shared.enter(self, key.key_bytes().as_ref(), None).await;
+        }
         self.enter_by(self.request(key.key_bytes().as_ref(), None, None)?).await
     }
 
@@ -196,6 +209,10 @@ impl LeakyQueue {
     /// # Errors
     /// Like [`enter`](Self::enter).
     pub async fn enter_within(&self, key: impl AsKey, most: Duration) -> Result<Departure, QueueError> {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            return shared.enter(self, key.key_bytes().as_ref(), Some(most)).await;
+        }
         self.enter_by(self.request(key.key_bytes().as_ref(), None, Some(most))?).await
     }
 
@@ -222,6 +239,10 @@ impl LeakyQueue {
         member: impl AsKey,
         most: Option<Duration>,
     ) -> Result<Departure, QueueError> {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            return shared.enter(self, key.key_bytes().as_ref(), most).await;
+        }
         let (key, member) = (key.key_bytes(), member.key_bytes());
         self.enter_by(self.request(key.as_ref(), Some(member.as_ref()), most)?).await
     }
@@ -231,13 +252,19 @@ impl LeakyQueue {
     /// # Errors
     /// [`QueueError::TooLong`] if it would have to wait, and as [`enter`](Self::enter).
     pub fn try_enter(&self, key: impl AsKey) -> Result<Departure, QueueError> {
+        #[cfg(feature = "redis")]
+        if let Some(shared) = &self.shared {
+            let limit = self.name().to_owned();
+            let entered = shared.try_enter(self, key.key_bytes().as_ref());
+            return entered.unwrap_or(Err(QueueError::Hit(HitError::WouldBlock { limit })));
+        }
         // It may not wait, so it takes no place.
         let request = self.request(key.key_bytes().as_ref(), None, Some(Duration::ZERO))?;
         let _ = self.join(request)?;
         Ok(Departure { waited: Duration::ZERO, behind: 0 })
     }
 
-    fn request(
+    pub(crate) fn request(
         &self,
         key: &[u8],
         member: Option<&[u8]>,
@@ -248,7 +275,7 @@ impl LeakyQueue {
         Ok(Request { id: self.id(key)?, member, most, since: self.limiter.0.clock.now() })
     }
 
-    fn id(&self, key: &[u8]) -> Result<u64, QueueError> {
+    pub(crate) fn id(&self, key: &[u8]) -> Result<u64, QueueError> {
         if key.len() > KEY_BYTES_MAX {
             let (limit, bytes) = (self.name().to_owned(), key.len());
             return Err(QueueError::Hit(HitError::KeyTooLong { limit, bytes }));
@@ -256,7 +283,7 @@ impl LeakyQueue {
         Ok(self.family.hash.of(key))
     }
 
-    async fn enter_by(&self, request: Request) -> Result<Departure, QueueError> {
+    pub(crate) async fn enter_by(&self, request: Request) -> Result<Departure, QueueError> {
         let Request { id, member, most, since } = request;
         let Some(mut waiting) = self.join(request)? else {
             return Ok(Departure { waited: Duration::ZERO, behind: 0 });

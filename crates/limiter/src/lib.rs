@@ -33,6 +33,8 @@ mod remote;
 mod reservation;
 #[cfg(feature = "serde")]
 pub mod serde;
+#[cfg(feature = "redis")]
+mod shared_queue;
 mod snapshot;
 mod store;
 mod sync;
@@ -75,7 +77,7 @@ pub use tollgate_algorithms as algorithms;
 pub mod redis {
     pub use tollgate_redis::{
         Address, AddressError, BreakerState, Cause, Health, Identity, LinkError, Name, Naming, OpenError,
-        REMEMBERED_MAX, Roots, Settings, Store, StoreError,
+        REMEMBERED_MAX, Roots, Settings, Store, StoreError, Validity,
     };
 }
 

@@ -6,11 +6,12 @@
 
 mod groups;
 mod hits;
+mod permits;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tollgate_algorithms::{Decision, Limit, Micros, Mode};
-use tollgate_redis::{ChargeResult, Command, Health, Hit as FarHit, Name, Naming, Reply, Store};
+use tollgate_redis::{ChargeResult, Command, Health, Hit as FarHit, Name, Naming, PermitPool, Reply, Store};
 
 use crate::adjustment::Adjustment;
 use crate::error::HitError;
@@ -29,6 +30,9 @@ pub(crate) use hits::Hits;
 pub(crate) struct RemoteStore {
     store: Store,
     naming: Naming,
+    /// Of concurrency limits; made with the first.
+    permits: OnceLock<Option<PermitPool>>,
+    pub(crate) queues: crate::shared_queue::SharedQueues,
     #[cfg(feature = "tracing")]
     pub(crate) events: crate::trace::StoreEvents,
 }
@@ -106,6 +110,8 @@ impl RemoteStore {
         Self {
             store,
             naming,
+            permits: OnceLock::new(),
+            queues: crate::shared_queue::SharedQueues::default(),
             #[cfg(feature = "tracing")]
             events: crate::trace::StoreEvents::default(),
         }
@@ -325,10 +331,6 @@ impl RemoteStore {
             }
         };
         adjusted.unwrap_or(Adjustment::UNSETTLED)
-    }
-
-    pub(crate) const fn store(&self) -> &Store {
-        &self.store
     }
 
     pub(crate) fn name(&self, hit: &Hit<'_>) -> Name {

@@ -25,7 +25,7 @@ const ANY_KIND: u8 = b'*';
 /// see [`of`](Self::of).
 ///
 /// `Display` shows a `*` in place of the kind, as a pattern for all kinds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name([u8; NAME_BYTES]);
 
 /// The name of a key in Redis: `tg3:k{…}…`, 28 characters. `k` is the letter of the [kind](StateKind) of state.

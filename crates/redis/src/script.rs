@@ -47,6 +47,10 @@ pub(crate) enum Driver {
     Verbs,
     /// Forget.
     Reset,
+    /// Permits that several processes share.
+    Exchange,
+    /// A slot of a queue that several processes share.
+    Reserve,
 }
 
 /// Where the time comes from.
@@ -67,7 +71,7 @@ const CLOCKS: &[Clock] = &[
 
 /// How many sets of kinds there are, and how many drivers: `Few` is one for each number of keys.
 const SETS: usize = 16;
-const DRIVERS: usize = 9;
+const DRIVERS: usize = 11;
 
 /// The most keys for which a script is written out. More are asked about in a loop, which takes longer for each.
 pub(crate) const FEW_MAX: u8 = 4;
@@ -127,6 +131,8 @@ impl Driver {
                 4.. => 7,
             },
             Self::Many => 8,
+            Self::Exchange => 9,
+            Self::Reserve => 10,
         }
     }
 }

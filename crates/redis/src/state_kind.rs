@@ -19,10 +19,16 @@ pub enum StateKind {
     Buckets,
     /// The list of a sliding window log.
     Log,
+    /// Permits: which process has how many. No charge, and so no reset, concerns it.
+    Permits,
+    /// The schedule of a queue. No reset concerns it either.
+    Queue,
+    /// Since when there are data: see [`Permits`](Self::Permits).
+    Marker,
 }
 
 impl StateKind {
-    /// Every kind.
+    /// Every kind of state of a rate: what a reset forgets.
     pub const ALL: [Self; 5] = [Self::Debt, Self::FixedWindow, Self::SlidingWindow, Self::Buckets, Self::Log];
 
     /// The kind of an algorithm's states.
@@ -52,6 +58,9 @@ impl StateKind {
             Self::SlidingWindow => b's',
             Self::Buckets => b'b',
             Self::Log => b'l',
+            Self::Permits => b'p',
+            Self::Queue => b'q',
+            Self::Marker => b'm',
         }
     }
 
@@ -63,6 +72,9 @@ impl StateKind {
             Self::SlidingWindow => 0x33,
             Self::Buckets => 0x34,
             Self::Log => 0x35,
+            Self::Permits => 0x36,
+            Self::Queue => 0x37,
+            Self::Marker => 0x38,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The store: takes a command, and returns decisions within the time budget. The caller handles failures.
 
 mod groups;
+mod shares;
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -149,7 +150,7 @@ impl Store {
     }
 
     /// Counts the result of a command. A reply without a decision needs an operator's attention.
-    fn counted<T>(&self, ended: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(super) fn counted<T>(&self, ended: Result<T, StoreError>) -> Result<T, StoreError> {
         self.servers.count(ended.as_ref().err().map(StoreError::cause));
         if let Err(error @ (StoreError::Foreign(_) | StoreError::ForeignKind(_) | StoreError::Disagrees(_))) =
             &ended

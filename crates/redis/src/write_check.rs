@@ -19,6 +19,8 @@ impl Driver {
             Self::Verbs => Writes::If(is_taken),
             // Of several calls, each is told its own answer, by which that call is judged.
             Self::Many | Self::Reset => Writes::If(|_| false),
+            Self::Exchange => Writes::If(crate::exchange::is_recorded),
+            Self::Reserve => Writes::If(crate::reserve::is_reserved),
         }
     }
 }

@@ -116,7 +116,9 @@ where
 fn answer(refused: &AcquireError) -> ErrorResponse {
     let wait = match refused {
         AcquireError::Busy(busy) | AcquireError::TimedOut(busy) => busy.estimated_wait(),
-        AcquireError::KeyTooLong { .. } => None,
+        AcquireError::KeyTooLong { .. }
+        | AcquireError::Unavailable { .. }
+        | AcquireError::WouldBlock { .. } => None,
     };
     let mut response = refusal::unavailable();
     if let Some(wait) = wait {

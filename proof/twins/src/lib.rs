@@ -3,6 +3,7 @@
 pub mod asked;
 pub mod compare;
 pub mod mutants;
+pub mod permits;
 pub mod scene;
 pub mod server;
 pub mod vectors;

@@ -136,6 +136,7 @@ const POLICY: &[&str] = &[
 
 /// What the shared store is reached with.
 const REDIS: &[&str] = &[
+    "rustix",
     "rustls",
     "rustls-native-certs",
     "sha1_smol",

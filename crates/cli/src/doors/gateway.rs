@@ -6,6 +6,7 @@
 mod accept;
 mod access_log;
 mod body;
+mod body_error;
 mod body_rate;
 mod buffered_body;
 mod check_head;

@@ -152,8 +152,8 @@ fn what_is_not_enforced_yet_is_warned_about_at_the_start_and_at_every_reload() {
     replace(&file, &scoped("synced"));
     process.signal(Signal::HUP);
     process.wait_log("does not implement `scope: synced` yet");
-    let queue = scoped("exact").replace("gcra", "leaky_bucket_queue");
+    let queue = scoped("exact, mode: shadow").replace("gcra", "leaky_bucket_queue");
     replace(&file, &queue);
     process.signal(Signal::HUP);
-    process.wait_log("this version does not share `leaky_bucket_queue` between processes yet");
+    process.wait_log("this version does not share `leaky_bucket_queue` in shadow mode between processes yet");
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use smallvec::SmallVec;
+use tollgate::ConcurrencyLimit;
 use tollgate::adaptive::AdaptiveConcurrency;
 use tollgate::{CONCURRENCY_MAX, LeakyQueue};
 use tollgate_algorithms::{Micros, Mode};
@@ -91,7 +92,7 @@ impl PolicyLimits {
         let limit = self.policy.limits().get(variant.limit.index())?;
         match variant.numbers {
             Numbers::Concurrency { limit: most, max_hold } => {
-                let limit = self.limiter.concurrency(&limit.name, clamped(most));
+                let limit = self.permits_of(limit, clamped(most));
                 Some(PermitLimit::Fixed(match max_hold {
                     Some(hold) => limit.with_max_hold(Duration::from(hold)),
                     None => limit,
@@ -139,6 +140,30 @@ impl PolicyLimits {
         all
     }
 
+    /// Counted in the store, unless it is of this process by its scope. Shadow permits are counted by each process.
+    fn permits_of(&self, limit: &PolicyLimit, most: u32) -> ConcurrencyLimit {
+        #[cfg(feature = "redis")]
+        if limit.scope != model::Scope::Local {
+            let fails = super::store_fails(limit);
+            return self.limiter.shared_concurrency_in(&self.namespace, &limit.name, most, fails);
+        }
+        self.limiter.concurrency(&limit.name, most)
+    }
+
+    /// Its schedule is in the store, unless the limit is of this process by its scope. Members that take turns do so in one process.
+    pub(super) fn queue_of(
+        &self,
+        limit: &PolicyLimit,
+        quota: tollgate_algorithms::Quota,
+    ) -> tollgate::LeakyQueue {
+        #[cfg(feature = "redis")]
+        if limit.scope != model::Scope::Local && limit.fair_by.is_empty() {
+            let fails = super::store_fails(limit);
+            return self.limiter.shared_leaky_queue_in(&self.namespace, &limit.name, quota, fails);
+        }
+        self.limiter.leaky_queue(&limit.name, quota)
+    }
+
     /// The permits that a request needs.
     pub(super) fn wanted<'a>(&'a self, hits: &'a Hits) -> SmallVec<[PermitRequest<'a>; 2]> {
         let priority = hits.priority();
@@ -166,10 +191,10 @@ impl PolicyLimits {
             return Ok(AcquiredPermits::default());
         }
         let entered = self.try_enter_queues((enforcer, hits), (now, asked))?;
-        if entered.is_refused {
+        if entered.is_refused || entered.unavailable.is_some() {
             return Ok(entered);
         }
-        let mut acquired = acquire(enforcer, &self.wanted(hits), None, (now, asked))?;
+        let mut acquired = acquire(enforcer, &self.wanted(hits), (now, asked))?;
         acquired.statuses.extend(entered.statuses);
         Ok(acquired)
     }

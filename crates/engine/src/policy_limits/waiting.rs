@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tollgate::{Hit, Kind, LeakyQueue, PlaceInLine, QueueError, Source, Verdict, WaitError};
+use tollgate::{Departure, Hit, Kind, LeakyQueue, PlaceInLine, QueueError, Source, Verdict, WaitError};
 use tollgate_algorithms::{Decision, Micros, Mode, Outcome, Retry};
 use tollgate_policy::numbers::Numbers;
 use tollgate_policy::{Charge, Hits, Variant};
 
 use super::{FEW, PolicyLimits};
-use crate::acquired::{AcquiredPermits, acquire};
+use crate::acquired::{AcquiredPermits, acquire_now};
 use crate::charge::ChargeDetails;
 use crate::enforcer::Enforcer;
 use crate::error::CheckError;
@@ -20,11 +20,14 @@ use crate::scratch::HeldLimit;
 use crate::status::StoredStatus;
 
 /// What came of waiting.
+#[expect(clippy::large_enum_variant, reason = "most requests are charged, and it lives for a moment")]
 pub(super) enum WaitResult {
     /// The charge says what becomes of the request.
     Charged(AcquiredPermits, ChargeDetails),
     /// A limit refuses it. Nothing was charged, and nothing is held.
     Refused(SmallVec<[StoredStatus; 2]>),
+    /// A store gave no answer, for this cause, and a limit denies then. Nothing is held.
+    Unknown(&'static str),
 }
 
 /// One request that may wait.
@@ -57,7 +60,7 @@ impl PolicyLimits {
     pub(super) fn queue(&self, variant: &Variant) -> Option<LeakyQueue> {
         let Numbers::Queue { quota, max_wait } = variant.numbers else { return None };
         let limit = self.policy.limits().get(variant.limit.index())?;
-        let queue = self.limiter.leaky_queue(&limit.name, quota).with_strict(limit.strict);
+        let queue = self.queue_of(limit, quota).with_strict(limit.strict);
         Some(match max_wait {
             Some(most) => queue.with_max_wait(Duration::from(most)),
             None => queue,
@@ -91,6 +94,9 @@ impl PolicyLimits {
     ) -> Result<WaitResult, CheckError> {
         asked.clear();
         let queued = self.enter_queues(waiter, asked).await?;
+        if let Some(why) = queued.unavailable {
+            return Ok(WaitResult::Unknown(why));
+        }
         if queued.is_refused {
             return Ok(WaitResult::Refused(queued.statuses.into_iter().collect()));
         }
@@ -103,6 +109,9 @@ impl PolicyLimits {
         loop {
             asked.truncate(before);
             let mut acquired = self.acquire_in_turn(waiter, asked).await?;
+            if let Some(why) = acquired.unavailable {
+                return Ok(WaitResult::Unknown(why));
+            }
             if acquired.is_refused {
                 return Ok(WaitResult::Refused(acquired.statuses.into_iter().collect()));
             }
@@ -190,10 +199,10 @@ impl PolicyLimits {
         let before = asked.len();
         loop {
             asked.truncate(before);
-            let acquired = acquire(waiter.enforcer, &wanted, ready.take(), (waiter.now, asked))?;
+            let acquired = acquire_now(waiter.enforcer, &wanted, ready.take(), (waiter.now, asked)).await?;
             let refusing =
                 wanted.get(acquired.statuses.len().saturating_sub(1)).filter(|_| acquired.is_refused);
-            let Some(one) = refusing else { return Ok(acquired) };
+            let Some(one) = refusing.filter(|_| acquired.unavailable.is_none()) else { return Ok(acquired) };
             let charge = waiter.hits.held().get(one.place);
             let Some(deadline) = charge.and_then(|charge| self.deadline(waiter, charge)) else {
                 return Ok(acquired);
@@ -222,7 +231,7 @@ impl PolicyLimits {
             let key = waiter.hits.key(charge);
             let result = match (charge.mode, waiter.until) {
                 // Nobody waits in a queue that is only looked at.
-                (Mode::Shadow, _) => queue.try_enter(key),
+                (Mode::Shadow, _) => looked_at(queue, key),
                 (Mode::Enforced, until) => {
                     let left = until.map(|until| until.saturating_sub(self.limiter.clock_now()).into());
                     match (waiter.hits.member(charge), left) {
@@ -232,6 +241,9 @@ impl PolicyLimits {
                     }
                 }
             };
+            if let Err(QueueError::Unavailable(why)) = result {
+                entered.unavailable = Some(why);
+            }
             if result.as_ref().is_ok_and(|departure| !departure.waited.is_zero()) {
                 waiter.waits();
             }
@@ -258,7 +270,14 @@ impl PolicyLimits {
                 continue;
             };
             let key = hits.key(charge);
-            let result = queue.try_enter(key).map(|departure| departure.behind);
+            let entered_one = match charge.mode {
+                Mode::Shadow => looked_at(queue, key),
+                Mode::Enforced => queue.try_enter(key),
+            };
+            let result = entered_one.map(|departure| departure.behind);
+            if let Err(QueueError::Unavailable(why)) = result {
+                entered.unavailable = Some(why);
+            }
             let decision = decision(queue, result, (Some(Micros::ZERO), now))?;
             entered.note_queue(enforcer, (place, charge, key), decision, asked);
             if entered.is_refused {
@@ -291,6 +310,13 @@ impl AcquiredPermits {
         asked.push((place, decision.is_granted()));
         self.is_refused = !decision.is_granted() && mode == Mode::Enforced;
     }
+}
+
+/// A queue that is only looked at is in this process.
+fn looked_at(queue: &LeakyQueue, key: &[u8]) -> Result<Departure, QueueError> {
+    #[cfg(feature = "redis")]
+    let queue = &queue.local();
+    queue.try_enter(key)
 }
 
 /// What a queue says, in the numbers of a limit: how many more may wait, and when the last of them has left.

@@ -36,9 +36,15 @@ enum State {
     New(Result<u64, AcquireError>),
     /// In line.
     Waits { id: u64, place: Place, deadline: Option<Sleep> },
+    /// A permit of a shared limit.
+    #[cfg(feature = "redis")]
+    Shared { permit: SharedFuture, deadline: Option<Sleep>, has_begun: bool },
     /// Done.
     Over,
 }
+
+#[cfg(feature = "redis")]
+type SharedFuture = Pin<Box<dyn Future<Output = Result<Permit, AcquireError>> + Send>>;
 
 impl Acquire {
     pub(super) const fn new(limit: ConcurrencyLimit, id: Result<u64, AcquireError>) -> Self {
@@ -59,6 +65,37 @@ impl Acquire {
         let mut acquire = self;
         acquire.member = acquire.limit.0.member(member.key_bytes().as_ref());
         acquire
+    }
+
+    #[cfg(feature = "redis")]
+    pub(super) fn of_shared(limit: ConcurrencyLimit, key: &[u8]) -> Self {
+        let (asking, key) = (limit.clone(), key.to_vec());
+        let permit = Box::pin(async move { asking.ask_store(&key, tollgate_redis::Patience::Waits).await });
+        Self {
+            limit,
+            within: None,
+            member: NO_MEMBER,
+            state: State::Shared { permit, deadline: None, has_begun: false },
+        }
+    }
+
+    /// Waits for a permit of a shared limit.
+    #[cfg(feature = "redis")]
+    fn poll_shared(&mut self, cx: &mut Context<'_>) -> Poll<Result<Permit, AcquireError>> {
+        let State::Shared { permit, deadline, has_begun } = &mut self.state else { return Poll::Pending };
+        if !std::mem::replace(has_begun, true) {
+            let limiter = &self.limit.0.limiter.0;
+            let until = self.within.map(|most| limiter.clock.now().saturating_add(most));
+            *deadline = until.map(|until| limiter.timers.sleep_until(until));
+        }
+        if let Poll::Ready(done) = permit.as_mut().poll(cx) {
+            self.state = State::Over;
+            return Poll::Ready(done);
+        }
+        let Some(deadline) = deadline else { return Poll::Pending };
+        ready!(Pin::new(deadline).poll(cx));
+        self.state = State::Over;
+        Poll::Ready(Err(AcquireError::TimedOut(self.limit.0.busy(0, self.limit.limit()))))
     }
 
     /// Waits this long at most, from the first poll on.
@@ -113,6 +150,10 @@ impl Future for Acquire {
                 }
                 Err(wrong) => return Poll::Ready(Err(wrong)),
             }
+        }
+        #[cfg(feature = "redis")]
+        if matches!(this.state, State::Shared { .. }) {
+            return this.poll_shared(cx);
         }
         let State::Waits { id, place, deadline } = &mut this.state else { return Poll::Pending };
         let (id, place, inner) = (*id, *place, &this.limit.0);

@@ -22,6 +22,18 @@ pub enum AcquireError {
         /// How long the key is.
         bytes: usize,
     },
+    /// The store that counts the permits gave no answer, and the limit's failure rule grants none.
+    Unavailable {
+        /// The limit.
+        limit: String,
+        /// The name of the cause, from a fixed set.
+        why: &'static str,
+    },
+    /// The store has to be asked, and this thread must not be blocked: use the verbs without `try_`.
+    WouldBlock {
+        /// The limit.
+        limit: String,
+    },
 }
 
 /// A refusal by a concurrency limit.
@@ -78,6 +90,17 @@ impl fmt::Display for AcquireError {
         match self {
             Self::Busy(busy) => busy.fmt(f),
             Self::TimedOut(busy) => write!(f, "waited in vain: {busy}"),
+            Self::Unavailable { limit, why } => {
+                write!(
+                    f,
+                    "the store of `{limit}` gave no answer ({why}), and its failure rule grants nothing"
+                )
+            }
+            Self::WouldBlock { limit } => write!(
+                f,
+                "`{limit}` is counted in a store, and this thread belongs to a runtime, which must not be blocked: use \
+                 `acquire_now` or `acquire`"
+            ),
             Self::KeyTooLong { limit, bytes } => write!(
                 f,
                 "a key of `{limit}` has {bytes} bytes, more than {KEY_BYTES_MAX}: shorten it, or hash it before"

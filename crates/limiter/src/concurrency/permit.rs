@@ -18,6 +18,9 @@ pub struct Permit {
     /// How many the key had before, and how many it may have.
     before: u32,
     most: u32,
+    /// Of a shared limit: what it has in the store.
+    #[cfg(feature = "redis")]
+    pub(super) shared: Option<super::shared::SharedPermit>,
 }
 
 impl Permit {
@@ -28,7 +31,28 @@ impl Permit {
         since: Micros,
         (before, most): (u32, u32),
     ) -> Self {
-        Self { limit, id, since, wish, counted, before, most }
+        Self {
+            limit,
+            id,
+            since,
+            wish,
+            counted,
+            before,
+            most,
+            #[cfg(feature = "redis")]
+            shared: None,
+        }
+    }
+
+    #[cfg(feature = "redis")]
+    pub(super) fn with_shared(mut self, shared: super::shared::SharedPermit) -> Self {
+        self.shared = Some(shared);
+        self
+    }
+
+    #[cfg(feature = "redis")]
+    pub(super) fn is_enforced(&self) -> bool {
+        self.wish == PermitMode::Enforced
     }
 
     /// The limit that counts it.
@@ -77,6 +101,10 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
+        #[cfg(feature = "redis")]
+        if self.shared.is_some() {
+            return self.limit.0.note_end(self.wish, self.since);
+        }
         self.limit.0.release(self.id, (self.wish, self.counted), self.since);
     }
 }

@@ -17,6 +17,8 @@ pub enum QueueError {
     TooLong(Duration),
     /// There is no room for the schedule of another key.
     NoRoom,
+    /// The store that keeps the schedule gave no answer, for this cause, and the failure rule lets nobody pass.
+    Unavailable(&'static str),
     /// The key is too long.
     Hit(HitError),
 }
@@ -30,6 +32,12 @@ impl fmt::Display for QueueError {
             }
             Self::TooLong(long) => write!(f, "the wait would be {}, which is too long", wait(long)),
             Self::NoRoom => f.write_str("there is no room for another key: give the limiter a larger budget"),
+            Self::Unavailable(why) => {
+                write!(
+                    f,
+                    "the store of the queue gave no answer ({why}), and its failure rule lets nobody pass"
+                )
+            }
             Self::Hit(error) => error.fmt(f),
         }
     }

@@ -9,6 +9,8 @@ mod failing;
 #[path = "../it/lines.rs"]
 mod lines;
 mod mixed;
+mod permits;
+mod queues;
 mod remembered;
 mod rights;
 mod rollout;

@@ -79,6 +79,8 @@ impl Assembly {
             Driver::Batch | Driver::Peek => &[include_str!("../scripts/batch.lua")],
             Driver::Verbs => &[include_str!("../scripts/verbs.lua")],
             Driver::Reset => &[include_str!("../scripts/reset.lua")],
+            Driver::Exchange => &[include_str!("../scripts/exchange.lua")],
+            Driver::Reserve => &[include_str!("../scripts/reserve.lua")],
         }
     }
 

@@ -16,6 +16,8 @@ fn all() -> Vec<(Driver, Clock, &'static Script)> {
         Driver::Peek,
         Driver::Verbs,
         Driver::Reset,
+        Driver::Exchange,
+        Driver::Reserve,
     ];
     let mut scripts = Vec::new();
     for clock in [Clock::Server, Clock::Given] {
@@ -26,7 +28,7 @@ fn all() -> Vec<(Driver, Clock, &'static Script)> {
                     Driver::Charge | Driver::Many | Driver::Verbs => bits.count_ones() == 1,
                     Driver::Few(_) => bits > 0,
                     Driver::Batch | Driver::Peek => true,
-                    Driver::Reset => bits == 0,
+                    Driver::Reset | Driver::Exchange | Driver::Reserve => bits == 0,
                 };
                 if fits {
                     scripts.push((driver, clock, script(driver, KindSet(bits), clock)));
@@ -38,12 +40,12 @@ fn all() -> Vec<(Driver, Clock, &'static Script)> {
 }
 
 #[test]
-fn there_are_90_scripts_and_no_two_alike() {
+fn there_are_92_scripts_and_no_two_alike() {
     let scripts = all();
     let mut digests: Vec<_> = scripts.iter().map(|(.., script)| &script.digest).collect();
     digests.sort();
     digests.dedup();
-    assert_eq!((scripts.len(), digests.len()), (2 * 90, 2 * 90));
+    assert_eq!((scripts.len(), digests.len()), (2 * 92, 2 * 92));
     assert!(digests.iter().all(|digest| digest.len() == 40));
 }
 

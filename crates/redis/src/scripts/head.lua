@@ -11,6 +11,7 @@ local byte = string.byte
 local sub = string.sub
 local format = string.format
 local fmod = math.fmod
+local concat = table.concat
 
 -- The last instant that is told apart from later ones, and the most units that a quota has: 2^52 - 1.
 local INSTANT_MAX = 4503599627370495

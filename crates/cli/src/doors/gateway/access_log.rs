@@ -52,7 +52,10 @@ impl Worker {
         metrics.upstream_retries.add(u64::from(effort.retries));
         let errors = &metrics.upstream_errors;
         let (count, why) = match failed {
-            None | Some(Rejected::Answer(_) | Rejected::TooLarge | Rejected::HeadTooLarge) => return,
+            None
+            | Some(Rejected::Answer(_) | Rejected::TooLarge | Rejected::HeadTooLarge | Rejected::Void) => {
+                return;
+            }
             Some(Rejected::Late(due)) => match due {
                 DeadlineKind::Connect => (&errors.timeout, "connecting timed out".to_owned()),
                 DeadlineKind::Response => (&errors.timeout, "it did not respond in time".to_owned()),

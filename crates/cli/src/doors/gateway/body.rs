@@ -1,6 +1,5 @@
 //! Streams bodies in both directions, without buffering them.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,7 +8,9 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use tollgate_engine::Validities;
 
+use super::body_error::BodyError;
 use super::body_rate::BodyRate;
 use super::client_connection::RunningExchange;
 use super::deadlines::{BodyFault, DeadlineKind, Deadlines};
@@ -44,28 +45,24 @@ pub(crate) struct RequestBody {
     left: u64,
     /// How fast they have to come.
     pace: Option<BodyRate>,
-}
-
-/// Why a body cannot be passed on.
-#[derive(Debug)]
-pub(crate) enum BodyError {
-    /// The client's connection.
-    Client(hyper::Error),
-    /// The client ended its side of the connection before the end of the body.
-    Truncated,
-    /// It is larger than bodies may be.
-    TooLarge,
-    /// The upstream's connection.
-    Upstream(UpstreamError),
-    /// It came to a standstill.
-    Late(DeadlineKind),
+    /// Whether the request may still be passed on.
+    validities: Validities,
 }
 
 impl RequestBody {
     /// No body.
-    pub(crate) const fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         let rest = RemainingBody { held: None, body: None, trailers: None };
-        Self { rest, watch: None, live: None, waiting: false, begun: false, left: 0, pace: None }
+        Self {
+            rest,
+            watch: None,
+            live: None,
+            waiting: false,
+            begun: false,
+            left: 0,
+            pace: None,
+            validities: Validities::default(),
+        }
     }
 
     /// A client's body, which may have `bytes_max` and has to keep the pace, of a request that was asked about. If it fails, the
@@ -83,6 +80,11 @@ impl RequestBody {
             return Self::empty();
         }
         Self { watch: Some(Arc::clone(watch)), live: Some(Arc::clone(live)), ..body }
+    }
+
+    /// The same body, which is broken off when a permit of its request becomes void.
+    pub(crate) fn with_validities(self, validities: Validities) -> Self {
+        Self { validities, ..self }
     }
 
     /// Whether there is nothing to send.
@@ -163,6 +165,10 @@ impl Body for RequestBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
+        if this.validities.is_void() {
+            this.failed(BodyFault::Void);
+            return Poll::Ready(Some(Err(BodyError::Void)));
+        }
         if let Some(held) = this.rest.held.take() {
             return Poll::Ready(Some(this.count(Frame::data(held))));
         }
@@ -290,6 +296,12 @@ impl Body for ResponseBody {
         if let Some(error) = this.failed.take() {
             return Poll::Ready(Some(Err(error)));
         }
+        if running.is_void() {
+            running.broken("a permit of its request became void");
+            this.failed = Some(BodyError::Void);
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let polled = match &mut this.source {
             Source::Whole(bytes) if bytes.is_empty() => return Poll::Ready(None),
             Source::Whole(bytes) => {
@@ -347,20 +359,6 @@ impl Body for ResponseBody {
         }
     }
 }
-
-impl fmt::Display for BodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Client(error) => write!(f, "reading the client's body failed: {error}"),
-            Self::Truncated => f.write_str("the client's body ended early"),
-            Self::TooLarge => f.write_str("the body exceeds the limit"),
-            Self::Upstream(error) => write!(f, "reading the upstream's body failed: {error}"),
-            Self::Late(due) => write!(f, "the body timed out ({due:?})"),
-        }
-    }
-}
-
-impl std::error::Error for BodyError {}
 
 #[cfg(test)]
 mod tests {

@@ -162,6 +162,15 @@ impl RunningExchange {
         self.permits = permits;
     }
 
+    /// Whether one of its permits has become void, so that it must not go on. Counts it.
+    pub(crate) fn is_void(&self) -> bool {
+        let is_void = self.permits.is_void();
+        if is_void {
+            self.client.worker.metrics.permits_void.inc();
+        }
+        is_void
+    }
+
     /// The request is passed on.
     pub(crate) const fn passed_on(&mut self) {
         self.went.passed_on = true;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+pub(crate) use super::body_error::BodyFault;
 use super::deadline_kind::DUES;
 pub(crate) use super::deadline_kind::DeadlineKind;
 use crate::settings::Timeouts;
@@ -22,15 +23,6 @@ const TICK_MIN: Duration = Duration::from_millis(5);
 const NAP_TICKS: u64 = 2;
 /// No deadline.
 const NEVER: u64 = u64::MAX;
-
-/// What is wrong with a request's body, on the client's side.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum BodyFault {
-    /// It broke off.
-    Broken = 1,
-    /// It is larger than bodies may be.
-    TooLarge,
-}
 
 /// How far an exchange has come with switching its connection to another protocol. Until it has, what the client sends
 /// is not read: it may be meant as another request.
@@ -262,7 +254,9 @@ impl Deadlines {
     /// What is wrong with the client's body.
     pub(crate) fn fault(&self) -> Option<BodyFault> {
         let fault = self.fault.load(Ordering::Relaxed);
-        [BodyFault::Broken, BodyFault::TooLarge].into_iter().find(|known| *known as u8 == fault)
+        [BodyFault::Broken, BodyFault::TooLarge, BodyFault::Void]
+            .into_iter()
+            .find(|known| *known as u8 == fault)
     }
 
     /// The response has begun.

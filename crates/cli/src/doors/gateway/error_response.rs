@@ -20,6 +20,8 @@ pub(crate) enum Rejected {
     TooLarge,
     /// The head has too many fields.
     HeadTooLarge,
+    /// A permit of the request became void.
+    Void,
 }
 
 impl Rejected {
@@ -68,6 +70,11 @@ impl Rejected {
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "Request Header Fields Too Large",
                 "The request has more header fields than this gateway accepts.",
+            ),
+            Self::Void => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Service Unavailable",
+                "The gateway was stopped for so long that others may have the request's place. The request may have taken effect.",
             ),
             Self::TooLarge => (
                 StatusCode::PAYLOAD_TOO_LARGE,

@@ -227,10 +227,17 @@ impl IncomingRequest {
         if let Some(most) = admission.max_hold() {
             to_answer.running.watch().shorten_total(most);
         }
+        let validities = admission.validities();
+        if validities.is_void() {
+            to_answer.running.client().worker.metrics.permits_void.inc();
+            let answer = to_answer.charged_and_stopped(Rejected::Void, &live, &admission);
+            return Exchange::Ready(Some(answer));
+        }
         to_answer.running.passed_on();
         let bytes_max = to_answer.running.client().worker.settings.bounds.body_bytes;
         let bounds = (bytes_max, to_answer.pace());
-        let body = RequestBody::of_client(rest, to_answer.running.watch(), &live, bounds);
+        let body = RequestBody::of_client(rest, to_answer.running.watch(), &live, bounds)
+            .with_validities(validities);
         let trusted = &live.limits.policy().settings().trusted_proxies;
         let behind =
             trusted.header().map(|_| trusted.client(to_answer.running.client().peer, &parts.headers).address);

@@ -90,6 +90,9 @@ impl Tunnel {
         client: &mut ClientIo,
         cx: &mut Context<'_>,
     ) -> Poll<TunnelEnd> {
+        if self.running.is_void() {
+            return Poll::Ready(TunnelEnd::Late);
+        }
         let ended_before = up.is_closed() || down.is_closed();
         let mut moved = false;
         for (polled, from_client) in [

@@ -52,7 +52,7 @@ impl Session {
             Id::Reserve => self.reserve(arguments).await,
             Id::Commit => self.commit(arguments).await,
             Id::Cancel | Id::Refund => self.cancel(arguments).await,
-            Id::Acquire => self.acquire(arguments),
+            Id::Acquire => self.acquire(arguments).await,
             Id::Renew => self.renew(arguments),
             Id::Release => self.release(arguments),
             Id::Ping => self.ping(arguments),

@@ -17,7 +17,7 @@ use super::session::Session;
 const PERMIT_TTL: u64 = 60;
 
 impl Session {
-    pub(super) fn acquire(&mut self, mut arguments: Arguments<'_>) -> Done {
+    pub(super) async fn acquire(&mut self, mut arguments: Arguments<'_>) -> Done {
         let Selected { key, by, mode } = if arguments.word("LIMIT") {
             let key = arguments.required("key")?;
             let most = arguments.whole_within("limit", (0, CONCURRENCY_MAX.into()))?;
@@ -35,7 +35,7 @@ impl Session {
         let ttl = ttl(&mut arguments, limit.max_hold())?;
         self.shared.permits.expire();
         let acquired = match mode {
-            Mode::Enforced => limit.try_acquire(key),
+            Mode::Enforced => limit.acquire_now(key).await,
             Mode::Shadow => limit.try_acquire_shadow(key),
         };
         let permit = match acquired {
@@ -45,6 +45,9 @@ impl Session {
                 return Ok(());
             }
             Err(error @ AcquireError::KeyTooLong { .. }) => return Err(Refusal::invalid(error)),
+            Err(error @ (AcquireError::Unavailable { .. } | AcquireError::WouldBlock { .. })) => {
+                return Err(Refusal::unavailable(error));
+            }
         };
         let id = self.shared.permits.hold(permit, ttl).map_err(|Full(why)| Refusal::unavailable(why))?;
         self.write_permit(&limit, key, Ok(&id));

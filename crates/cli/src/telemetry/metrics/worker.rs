@@ -29,6 +29,8 @@ pub struct WorkerMetrics {
     pub answered: OwnResponses,
     /// Requests that were decided by something else than their keys' own states: a share, a cell in common, or nothing.
     pub degraded: Count,
+    /// Requests that were broken off because a permit became void.
+    pub permits_void: Count,
     /// Requests whose client went away before the end of the response.
     pub clients_gone: Count,
     /// Connections to the upstream that were made.
@@ -216,7 +218,7 @@ impl UpstreamErrors {
 type NumberOf = fn(&WorkerMetrics) -> u64;
 
 /// Every number without a label.
-const PLAIN: [(&str, Kind, &str, NumberOf); 12] = [
+const PLAIN: [(&str, Kind, &str, NumberOf); 13] = [
     ("connections_open", Kind::Gauge, "Client connections.", |worker| worker.connections_open.get()),
     ("connections_total", Kind::Counter, "Connections accepted.", |worker| worker.connections_total.get()),
     (
@@ -230,6 +232,12 @@ const PLAIN: [(&str, Kind, &str, NumberOf); 12] = [
     }),
     ("requests_open", Kind::Gauge, "Requests in flight.", |worker| worker.requests_open.get()),
     ("degraded_total", Kind::Counter, "Requests with a degraded decision.", |worker| worker.degraded.get()),
+    (
+        "permits_void_total",
+        Kind::Counter,
+        "Requests broken off because a shared permit became void.",
+        |worker| worker.permits_void.get(),
+    ),
     (
         "clients_gone_total",
         Kind::Counter,

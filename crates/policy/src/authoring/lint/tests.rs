@@ -45,7 +45,6 @@ fn a_document_with_much_to_say_gets_all_of_it_in_order() {
         "8 note shadow-limit: `* /c (fixed_window)` is a shadow: counted, not enforced",
         "8 note unnamed-limit: `* /c (fixed_window)` has no name, and is in a list: only its algorithm and its position identify it",
         "8 note window-boundary: `* /c (fixed_window)` admits up to 10 within 1 min: the limit before a boundary, and again after it",
-        "9 warning not-yet-enforced: `two` is counted by each process for itself: this version does not share `concurrency` between processes yet",
         "10 warning no-limit: * /d has no limit",
     ];
     assert_eq!(lines(MESSY, ""), expected);

@@ -5,12 +5,14 @@ use crate::document::diagnostic::Diagnostic;
 use crate::model::{PolicyLimit, Scope};
 use crate::numbers::Algorithm;
 use crate::policy::Policy;
+use tollgate_algorithms::Mode;
 
 /// Why a limit does not do what it says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Cause {
     Concurrency,
     Queue,
+    Fairness,
     Leased,
     Synced,
 }
@@ -22,11 +24,11 @@ enum Cause {
 /// use tollgate_policy::{Policy, lint::not_enforced};
 /// let policy = Policy::parse("tollgate.yaml", "
 /// tollgate: 1
-/// rate_limit: { name: at once, algorithm: concurrency, limit: 3 }
+/// rate_limit: { name: at once, algorithm: concurrency, limit: 3, mode: shadow }
 /// ")?;
 /// assert_eq!(
 ///     not_enforced(&policy)[0].message,
-///     "`at once` is counted by each process for itself: this version does not share `concurrency` between processes yet"
+///     "`at once` is counted by each process for itself: this version does not share `concurrency` in shadow mode between processes yet"
 /// );
 /// # Ok::<(), tollgate_policy::RejectedPolicy>(())
 /// ```
@@ -34,8 +36,15 @@ enum Cause {
 pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
     let causes = policy.limits().iter().flat_map(|limit| {
         let algorithm = match limit.algorithm {
-            Algorithm::Concurrency if limit.scope != Scope::Local => Some(Cause::Concurrency),
-            Algorithm::LeakyBucketQueue if limit.scope != Scope::Local => Some(Cause::Queue),
+            Algorithm::Concurrency if limit.scope != Scope::Local && limit.mode == Mode::Shadow => {
+                Some(Cause::Concurrency)
+            }
+            Algorithm::LeakyBucketQueue if limit.scope != Scope::Local && limit.mode == Mode::Shadow => {
+                Some(Cause::Queue)
+            }
+            Algorithm::LeakyBucketQueue if limit.scope != Scope::Local && !limit.fair_by.is_empty() => {
+                Some(Cause::Fairness)
+            }
             Algorithm::TokenBucket
             | Algorithm::LeakyBucket
             | Algorithm::Gcra
@@ -60,11 +69,15 @@ pub fn not_enforced(policy: &Policy) -> Vec<Diagnostic> {
 
 fn warning(cause: Cause, limits: &[&PolicyLimit]) -> Option<Diagnostic> {
     let (what, help) = match cause {
-        Cause::Concurrency | Cause::Queue => {
-            let name = if cause == Cause::Queue { "leaky_bucket_queue" } else { "concurrency" };
+        Cause::Concurrency | Cause::Queue | Cause::Fairness => {
+            let name = match cause {
+                Cause::Fairness => "`leaky_bucket_queue` with `fair_by`",
+                Cause::Queue => "`leaky_bucket_queue` in shadow mode",
+                Cause::Concurrency | Cause::Leased | Cause::Synced => "`concurrency` in shadow mode",
+            };
             (
                 format!(
-                    "counted by each process for itself: this version does not share `{name}` between processes yet"
+                    "counted by each process for itself: this version does not share {name} between processes yet"
                 ),
                 "write `scope: local`, which is what happens, until the release that shares it",
             )

@@ -97,7 +97,12 @@ impl PendingResponse {
             Ok((mut head, source)) => {
                 admission.record(load_outcome(head.status, &head.headers));
                 live.responses.finish(&admission, head.status, &mut head.headers);
-                self.running.hold(admission.take_permits());
+                let permits = admission.take_permits();
+                if permits.is_void() {
+                    self.running.client().worker.metrics.permits_void.inc();
+                    return self.charged_and_stopped(Rejected::Void, &live, &admission);
+                }
+                self.running.hold(permits);
                 if head.status == StatusCode::SWITCHING_PROTOCOLS {
                     return self.switched(head, source);
                 }
@@ -204,6 +209,7 @@ async fn answered(
         None => stopped,
         Some(BodyFault::Broken) => Rejected::Upstream(UpstreamError::Client),
         Some(BodyFault::TooLarge) => Rejected::TooLarge,
+        Some(BodyFault::Void) => Rejected::Void,
     });
     worker.tried(effort, answered.as_ref().err(), running.id());
     let (mut head, source) = match answered? {

@@ -30,9 +30,9 @@ fn one_cause_is_one_finding_with_the_other_limits_beside_it() {
             "3 note no-owner: 3 limits, `n0` and others, have no owner, and other limits have one",
         ),
         (
-            many(2, "algorithm: concurrency, limit: 5, consumer_key: ip"),
+            many(2, "algorithm: concurrency, limit: 5, consumer_key: ip, mode: shadow"),
             "not-yet-enforced",
-            "3 warning not-yet-enforced: 2 limits, `n0` and others, are counted by each process for itself: this version does not share `concurrency` between processes yet",
+            "3 warning not-yet-enforced: 2 limits, `n0` and others, are counted by each process for itself: this version does not share `concurrency` in shadow mode between processes yet",
         ),
     ];
     for (document, code, expected) in table {
@@ -50,9 +50,12 @@ fn different_causes_are_different_findings() {
         limit("a", &bucket("header:x")),
         limit("b", &bucket("header:y")),
         limit("c", &bucket("header:x")),
-        limit("d", "algorithm: concurrency, limit: 5, consumer_key: ip"),
-        limit("e", "algorithm: leaky_bucket_queue, capacity: 5, refill_rate: 1, consumer_key: ip"),
-        limit("f", "algorithm: concurrency, limit: 5, consumer_key: ip"),
+        limit("d", "algorithm: concurrency, limit: 5, consumer_key: ip, mode: shadow"),
+        limit(
+            "e",
+            "algorithm: leaky_bucket_queue, capacity: 5, refill_rate: 1, consumer_key: ip, mode: shadow"
+        ),
+        limit("f", "algorithm: concurrency, limit: 5, consumer_key: ip, mode: shadow"),
     );
     let said = |code: &str| -> Vec<String> {
         lines(&document, code).iter().filter_map(|line| Some(line.split(": ").nth(1)?.to_owned())).collect()

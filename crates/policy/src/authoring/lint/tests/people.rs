@@ -255,8 +255,9 @@ fn owners_shadows_and_what_is_to_come() {
         &[("", &limit(", mode: shadow"), &["5 note shadow-limit: `x` is a shadow: counted, not enforced"])],
     );
     check("shadow-limit", &[("", &limit(""), &[])]);
-    let queue = "      - { name: x, algorithm: leaky_bucket_queue, capacity: 5, refill_rate: 1 }\n";
-    let said = "5 warning not-yet-enforced: `x` is counted by each process for itself: this version does not share `leaky_bucket_queue` between processes yet";
+    let queue =
+        "      - { name: x, algorithm: leaky_bucket_queue, capacity: 5, refill_rate: 1, mode: shadow }\n";
+    let said = "5 warning not-yet-enforced: `x` is counted by each process for itself: this version does not share `leaky_bucket_queue` in shadow mode between processes yet";
     check("not-yet-enforced", &[("", queue, &[said]), ("", &limit(""), &[])]);
     let scoped = |scope: &str| {
         format!(
