@@ -23,7 +23,7 @@ use tollgate_policy::numbers::MethodName;
 use run::Plan;
 
 /// What `cargo xtask sim collapse` records.
-const RECORDED: Plan = Plan { peak: 20, before: 10, overload: 60, settles: 10, after: 20 };
+const RECORDED: Plan = Plan { peak: 10, before: 5, overload: 30, settles: 10, after: 10 };
 
 fn main() -> io::Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
