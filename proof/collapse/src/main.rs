@@ -39,10 +39,10 @@ fn main() -> io::Result<()> {
         if let Some(file) = file {
             std::fs::write(file, chart::draw(&plan, peak, (&with, &without)))?;
         }
-        println!("| | goodput at {} × capacity | of the peak |", run::OVERLOAD);
-        println!("| --- | ---: | ---: |");
+        println!("| | goodput at {} × capacity | of the peak | 503 | not answered in time |", run::OVERLOAD);
+        println!("| --- | ---: | ---: | ---: | ---: |");
         println!(
-            "| the server alone, {} requests at once: the peak | {peak:.1}/s | 100 % |",
+            "| the server alone, {} requests at once: the peak | {peak:.1}/s | 100 % | – | – |",
             server::AT_ONCE
         );
         for (name, seconds) in [("gateway without a limit", &without), ("gateway with `gradient2`", &with)] {
