@@ -11,6 +11,30 @@ use crate::deadline::Deadline;
 use crate::install::{INSTALL_MAX, packages};
 use crate::marked;
 use crate::run::{captured, command, result_of, root};
+use crate::{bench_doors, bench_gateway, bench_memory, bench_permits, bench_policy, bench_redis};
+
+/// Runs the benchmark of this name.
+///
+/// # Errors
+/// As the benchmark, or with how `cargo xtask` is used.
+pub(crate) fn dispatch(words: &[&str]) -> Result<(), String> {
+    match words {
+        ["core"] => run(false),
+        ["core", "--record"] => run(true),
+        ["memory"] => bench_memory::run(false),
+        ["memory", "quick"] => bench_memory::run(true),
+        ["inflight"] => crate::bench_inflight::run(),
+        ["permits"] => bench_permits::run(),
+        ["policy"] => bench_policy::run(),
+        ["gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
+        ["gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
+        ["gateway", "--noise"] => bench_gateway::run(bench_gateway::Kind::Noise),
+        ["redis"] => bench_redis::run(false),
+        ["redis", "--quick"] => bench_redis::run(true),
+        ["doors", words @ ..] => bench_doors::run(words),
+        _ => Err(include_str!("usage.txt").to_string()),
+    }
+}
 
 /// A count above the one on record by more than this fails.
 const REGRESSION_PERCENT_MAX: u64 = 10;

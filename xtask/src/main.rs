@@ -2,7 +2,9 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool")]
 
 mod bench;
+mod bench_doors;
 mod bench_gateway;
+mod bench_inflight;
 mod bench_memory;
 mod bench_permits;
 mod bench_policy;
@@ -39,17 +41,7 @@ fn main() -> ExitCode {
         ["proof", "explore", numbers @ ..] => proof::explore(numbers),
         ["proof", "redis", numbers @ ..] => proof::redis(numbers),
         ["proof", numbers @ ..] => proof::model(numbers),
-        ["bench", "core"] => bench::run(false),
-        ["bench", "core", "--record"] => bench::run(true),
-        ["bench", "memory"] => bench_memory::run(false),
-        ["bench", "memory", "quick"] => bench_memory::run(true),
-        ["bench", "permits"] => bench_permits::run(),
-        ["bench", "policy"] => bench_policy::run(),
-        ["bench", "gateway"] => bench_gateway::run(bench_gateway::Kind::Full),
-        ["bench", "gateway", "--quick"] => bench_gateway::run(bench_gateway::Kind::Quick),
-        ["bench", "gateway", "--noise"] => bench_gateway::run(bench_gateway::Kind::Noise),
-        ["bench", "redis"] => bench_redis::run(false),
-        ["bench", "redis", "--quick"] => bench_redis::run(true),
+        ["bench", words @ ..] => bench::dispatch(words),
         ["faults", words @ ..] => proof::faults(words),
         ["sim", "adaptive", seeds @ ..] => sim::adaptive(seeds),
         ["sim", "collapse"] => sim::collapse(),

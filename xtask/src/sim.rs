@@ -23,14 +23,15 @@ pub(crate) fn adaptive(seeds: &[&str]) -> Result<(), String> {
     marked::write("docs/ADAPTIVE.md", "hour", &format!("Seed {HOUR_SEED}.\n\n{hour}"))
 }
 
-/// A real server that collapses, behind the gateway. It takes four minutes, and needs a machine that has nothing else to do.
+/// A real server that collapses, behind the gateway. It takes two minutes, and needs a machine that has nothing else to do.
 ///
 /// # Errors
 /// When it cannot be run, or the document cannot be written.
 pub(crate) fn collapse() -> Result<(), String> {
     let line = format!("cargo run --quiet --release --locked -p tollgate-collapse -- {COLLAPSE}");
     let table = printed(&line)?;
-    marked::write("docs/ADAPTIVE.md", "collapse", &table)
+    let drawing = "![Goodput with and without an adaptive limit](benchmarks/collapse.svg)";
+    marked::write("docs/ADAPTIVE.md", "collapse", &format!("{drawing}\n\n{table}"))
 }
 
 /// The drawing of [`collapse`].

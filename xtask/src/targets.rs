@@ -256,7 +256,7 @@ mod tests {
         let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap();
         let (text, document) = (read(FILE), read("docs/benchmarks/APPENDIX.md"));
         let targets = parse(&text).unwrap();
-        for benchmark in ["memory", "policy", "gateway", "redis"] {
+        for benchmark in ["memory", "inflight", "policy", "gateway", "redis"] {
             let begin = format!("<!-- {benchmark} -->");
             let (_, rest) = document.split_once(&begin).unwrap();
             let (tables, _) = rest.split_once(&format!("<!-- end of {benchmark} -->")).unwrap();

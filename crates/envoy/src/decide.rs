@@ -154,12 +154,12 @@ fn keep<'p>(receipts: &Receipts, receipt: Receipt, planned: impl Iterator<Item =
 }
 
 /// A call that the limiter rejects. Nothing was charged.
-fn wrong(error: &HitError) -> Status {
+pub(crate) fn wrong(error: &HitError) -> Status {
     Status::invalid_argument(error.to_string())
 }
 
 /// No decision. Never `UNKNOWN` in a response, which Envoy takes for a grant whatever its failure mode.
-fn unavailable(why: tollgate::Unavailable) -> Status {
+pub(crate) fn unavailable(why: tollgate::Unavailable) -> Status {
     let why = match why {
         tollgate::Unavailable::Store(cause) => format!("the shared store makes no decision: {cause}"),
         tollgate::Unavailable::NoRoom => "the memory for limits is full".into(),

@@ -9,6 +9,7 @@ mod counters;
 mod decide;
 mod headers;
 mod in_force;
+mod kuadrant;
 mod limits;
 mod options;
 mod plan;

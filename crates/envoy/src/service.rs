@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_server::{
     RateLimitService as Rls, RateLimitServiceServer,
 };
@@ -15,6 +16,7 @@ use tonic::{Code, Request, Response, Status};
 use crate::bounds::{self, MESSAGE_BYTES_MAX};
 use crate::counters::Counters;
 use crate::in_force::InForce;
+use crate::kuadrant::{Change, Kuadrant};
 use crate::limits::Limits;
 use crate::options::Options;
 use crate::plan::{Asked, Plan, Planner};
@@ -95,7 +97,7 @@ impl RateLimitService {
         let health = tonic_health::pb::health_server::HealthServer::new(
             tonic_health::server::HealthService::from_health_reporter(self.0.health.clone()),
         );
-        reflection::add(Routes::new(rls).add_service(health))
+        reflection::add(Routes::new(rls).add_service(health).add_service(Kuadrant(self.clone())))
     }
 
     /// Reports to health checks that requests are served, or no longer are.
@@ -107,7 +109,34 @@ impl RateLimitService {
         }
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0
+    }
+
+    /// The limits that apply to a request within bounds, as of now.
+    pub(crate) fn plan(
+        &self,
+        domain: &str,
+        descriptors: &[RateLimitDescriptor],
+        hits: u64,
+    ) -> Result<Plan, Status> {
+        bounds::check(domain, descriptors)?;
+        let Shared { limiter, options, counters, .. } = &*self.0;
+        let in_force = self.0.in_force.load_full();
+        let planner = Planner { in_force: &in_force, limiter, options, counters };
+        planner.plan(Asked { domain, descriptors, hits })
+    }
+
     async fn decide(&self, request: &RateLimitRequest) -> Result<RateLimitResponse, Status> {
+        self.decide_with(request, |_| ()).await
+    }
+
+    /// Decides after a change of what is done to the limits.
+    pub(crate) async fn decide_with(
+        &self,
+        request: &RateLimitRequest,
+        change: Change,
+    ) -> Result<RateLimitResponse, Status> {
         bounds::check(&request.domain, &request.descriptors)?;
         let shared = &*self.0;
         let in_force = shared.in_force.load_full();
@@ -116,7 +145,8 @@ impl RateLimitService {
         let asked = Asked { domain: &request.domain, descriptors: &request.descriptors, hits };
         let Shared { limiter, options, counters, .. } = shared;
         let planner = Planner { in_force: &in_force, limiter, options, counters };
-        let plan = planner.plan(asked)?;
+        let mut plan = planner.plan(asked)?;
+        change(&mut plan);
         let decided = shared.decide(&plan).await?;
         count(&plan, &decided, &in_force);
         Ok(response(request.descriptors.len(), &plan, &decided, (&options.headers, limiter.now())))

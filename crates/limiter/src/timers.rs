@@ -61,6 +61,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The first instant that somebody waits for.
+    pub(crate) fn next(&self) -> Option<Micros> {
+        self.lock().sleepers.first_key_value().map(|((until, _), _)| *until)
+    }
+
     /// Wakes everybody whose time has come.
     pub(crate) fn fire(&self) {
         let now = self.clock.now();

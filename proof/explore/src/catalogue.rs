@@ -264,6 +264,11 @@ pub const MUTANTS: &[Mutant] = &[
         "a permit is given back and somebody overtakes",
     ),
     mutant(
+        "a member that was served keeps its turn",
+        &[edit("lanes", "line.turn == place && ", "(served || length == 0)", "(length == 0)")],
+        "members take turns for a permit",
+    ),
+    mutant(
         "it is not noted that nobody waits any more",
         &[edit(
             "in_line",

@@ -117,6 +117,7 @@ pub const ALL: &[Scenario] = &[
         preemptions_max: 2,
         run: lines::overtake,
     },
+    Scenario { name: "members take turns for a permit", preemptions_max: 2, run: lines::members_take_turns },
     Scenario { name: "permits while the table grows", preemptions_max: 2, run: permits::while_moving },
 ];
 

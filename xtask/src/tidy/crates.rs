@@ -158,6 +158,7 @@ const SERVER: &[&str] = &[
     "clap",
     "clap_complete",
     "clap_mangen",
+    "getrandom",
     "http",
     "http-body",
     "http-body-util",

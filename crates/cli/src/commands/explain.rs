@@ -12,8 +12,10 @@ mod refusal;
 mod suggest;
 
 use std::io::{self, Write};
+use std::net::IpAddr;
 
 use tollgate_algorithms::Micros;
+use tollgate_policy::{ConsumerIndex, Policy};
 
 use crate::cli::{ExplainArgs, Format};
 use crate::documents::{self, CheckedDocuments};
@@ -44,6 +46,26 @@ pub fn run(args: &ExplainArgs, now: Micros, out: &mut dyn Write, err: &mut dyn W
         Format::Json => writeln!(out, "{:#}", json::answer(&answer))?,
     }
     Ok(Exit::Fine)
+}
+
+/// A request to explain: a method and a target, headers (`Name: value`), tier and host, and the peer's address.
+type Wanted = (String, Vec<String>, (Option<String>, Option<String>), IpAddr);
+
+/// What `explain --format json` prints for a request, for the JSON API.
+///
+/// # Errors
+/// A sentence, if something is wrong with the request.
+pub(crate) fn explain(
+    (request, headers, (tier, host), from): Wanted,
+    policy: &Policy,
+    directory: Option<&ConsumerIndex>,
+    now: Micros,
+) -> Result<serde_json::Value, String> {
+    let (file, body, format) = (String::new(), None, Format::Json);
+    let args = ExplainArgs { file, request, headers, tier, body, from, host, format };
+    let asked = args::parse(&args)?;
+    args::known_tier(args.tier.as_deref(), policy)?;
+    Ok(json::answer(&explanation::answer(&asked, policy, directory, now)))
 }
 
 fn usage(why: &str, err: &mut dyn Write) -> io::Result<Exit> {

@@ -23,6 +23,7 @@ mod last_hop;
 mod lines;
 mod naps;
 mod origins;
+mod paced;
 mod paths;
 mod peers;
 mod pool;

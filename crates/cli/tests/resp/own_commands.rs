@@ -109,6 +109,8 @@ fn up_to_charges_as_much_as_fits() {
     assert!(said.starts_with("{granted: true, charged: 5, limit: 5, remaining: 0"), "{said}");
     let said = client.said("TG.CHECK TOKEN_BUCKET key 5 1 10 COST 8 UPTO");
     assert!(said.starts_with("{granted: false, charged: 0"), "{said}");
+    let metrics = served.endpoint.endpoint_metrics();
+    assert_eq!((metrics.granted.get(), metrics.refused.get()), (1, 1));
 }
 
 #[test]

@@ -81,3 +81,50 @@ scenarios:
         ]
     );
 }
+
+/// Requests that take time hold their permits for it, and those that wait go on when it is their turn.
+#[test]
+fn requests_take_time_and_wait_for_their_turn() {
+    let policy = "
+tollgate: 1
+routes:
+  - { path: /busy, rate_limit: { name: busy, algorithm: concurrency, limit: 2, consumer_key: ip, scope: local } }
+  - { path: /patient, rate_limit: { name: patient, algorithm: concurrency, limit: 1, wait: 5s, consumer_key: ip, scope: local } }
+  - { path: /queue, rate_limit: { name: queue, algorithm: leaky_bucket_queue, capacity: 3, refill_rate: 2, consumer_key: ip, scope: local } }
+  - path: /fair
+    rate_limit: { name: fair, algorithm: leaky_bucket_queue, capacity: 8, refill_rate: 2, consumer_key: everyone, fair_by: ip, scope: local }
+";
+    let scenarios = "
+policy: p
+scenarios:
+  - name: at once
+    steps:
+      - { request: GET /busy, takes: 3s, times: 3, expect: { granted: 2, refused: 1, by: busy } }
+      - { at: 2999ms, request: GET /busy, expect: refused }
+      - { at: 3s, request: GET /busy, times: 5, expect: granted }
+  - name: in turn
+    steps:
+      - { request: GET /patient, takes: 2s, times: 4, expect: { granted: 3, refused: 1 } }
+      - { at: 4s, request: GET /patient, expect: { answer: granted, waited: 2s } }
+  - name: in line
+    steps:
+      - { request: GET /queue, times: 5, expect: { granted: 4, refused: 1, waited: 0s } }
+      - { at: 500ms, request: GET /queue, expect: { answer: granted, waited: 1500ms } }
+      - { at: 1m, request: GET /queue, expect: { answer: granted, waited: 0s } }
+  - name: fairly
+    steps:
+      - { request: GET /fair, from: 192.0.2.1, times: 5, expect: { answer: granted, waited: 2500ms } }
+      - { request: GET /fair, from: 192.0.2.2, expect: { answer: granted, waited: 1s } }
+";
+    let policy = Arc::new(Policy::parse("p", policy).unwrap());
+    let scenarios = Scenarios::load("s", &mut |_| Ok(scenarios.into())).unwrap();
+    for scenario in &scenarios.list {
+        let reports = simulate(scenario, &policy, None).unwrap();
+        let differences: Vec<_> = reports.iter().map(|report| &report.differences).collect();
+        assert!(
+            differences.iter().all(|differences| differences.is_empty()),
+            "{}: {differences:?}",
+            scenario.name
+        );
+    }
+}

@@ -66,6 +66,15 @@ impl ManualClock {
         timers.iter().for_each(|timers| timers.fire());
     }
 
+    /// The first instant at which somebody waits to be woken; `None` if nobody does. It may have passed already.
+    ///
+    /// A simulation goes from one such instant to the next.
+    #[must_use]
+    pub fn next_wakeup(&self) -> Option<Micros> {
+        let timers = self.0.timers.lock().unwrap_or_else(PoisonError::into_inner);
+        timers.iter().filter_map(Weak::upgrade).filter_map(|timers| timers.next()).min()
+    }
+
     /// Corrects the wall clock by this many microseconds, forwards or back, without advancing the time.
     pub fn correct_wall_clock(&self, by_micros: i64) {
         self.0.correction.fetch_add(by_micros, Ordering::AcqRel);

@@ -73,6 +73,8 @@ pub struct Step {
     pub tier_at: Option<Place>,
     /// How often.
     pub times: u64,
+    /// How long each request takes, and holds its permits, from when it is admitted.
+    pub takes: Micros,
     /// What has to be answered.
     pub expect: Expect,
 }
@@ -90,6 +92,8 @@ pub struct Expect {
     pub remaining: Option<u64>,
     /// When the last answer says to come back.
     pub retry_after: Option<Micros>,
+    /// How long the last one waited for its turn.
+    pub waited: Option<Micros>,
     /// Which limit refused the last one.
     pub by: Option<String>,
     /// Where that limit is named.
@@ -320,6 +324,8 @@ fn step<'t>(value: Value<'t>, before: Micros, context: &mut Context<'t>) -> Opti
             Ok(_) => Err(format!("is out of range: write 1 to {TIMES_MAX}")),
         })
     })?;
+    let takes =
+        map.get("takes").map_or(Some(Micros::ZERO), |value| context.parsed(value, "takes", duration))?;
     let headers = map.get("headers").map_or_else(HeaderMap::new, |value| headers(value, context));
     let body = match map.get("body") {
         None => None,
@@ -327,7 +333,8 @@ fn step<'t>(value: Value<'t>, before: Micros, context: &mut Context<'t>) -> Opti
     };
     let expect = expect(needed(map, "expect", "a step", context)?, context)?;
     let (method, target) = (method.to_owned(), target.trim().to_owned());
-    Some(Step { place: value.place(), at, method, target, headers, body, from, tier, tier_at, times, expect })
+    let place = value.place();
+    Some(Step { place, at, method, target, headers, body, from, tier, tier_at, times, takes, expect })
 }
 
 fn address(text: &str) -> Result<IpAddr, String> {
@@ -375,6 +382,11 @@ fn expect<'t>(value: Value<'t>, context: &mut Context<'t>) -> Option<Expect> {
     expect.remaining = number("remaining")?;
     if let Some(given) = value.get("retry_after") {
         expect.retry_after = Some(context.parsed(given, "retry_after", duration)?);
+    }
+    if let Some(given) = value.get("waited") {
+        // No time at all is a time that somebody may wait.
+        let wait = |text: &str| if text == "0s" { Ok(Micros::ZERO) } else { duration(text) };
+        expect.waited = Some(context.parsed(given, "waited", wait)?);
     }
     if let Some(given) = value.get("by") {
         expect.by = Some(context.text(given, "by", NAME_CHARS_MAX)?.to_owned());

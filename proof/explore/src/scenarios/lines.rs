@@ -40,7 +40,12 @@ impl One {
 
     /// Joins the line; `None` if there is a permit.
     fn join(&self) -> Option<Place> {
-        match self.line.join(self.books(), (KEY, NO_MEMBER), &self.limit, Waker::noop()) {
+        self.join_as(NO_MEMBER)
+    }
+
+    /// The same for a member of the key.
+    fn join_as(&self, member: u64) -> Option<Place> {
+        match self.line.join(self.books(), (KEY, member), &self.limit, Waker::noop()) {
             JoinResult::Waits(place) => Some(place),
             JoinResult::Granted(..) => None,
             JoinResult::NoRoom => unreachable!("there is room"),
@@ -93,4 +98,19 @@ pub(super) fn overtake() {
     assert!(!overtook && one.is_granted(place), "somebody has overtaken");
     one.release();
     assert!(one.try_take(), "nobody waits any more");
+}
+
+/// A member with two in line, and one with one: they take turns, whoever joins while the permit is given back.
+pub(super) fn members_take_turns() {
+    let one = One::taken();
+    let [noisy, again, light] = [1, 1, 2].map(|member| one.join_as(member).expect("the permit is taken"));
+    let ((), third) = both(&one, |one| one.release(), |one| one.join_as(3));
+    let third = third.expect("others wait");
+    assert!(one.is_granted(noisy) && !one.is_granted(light), "the first member has the first turn");
+    one.release();
+    assert!(one.is_granted(light) && !one.is_granted(again), "it is the turn of the second member");
+    one.line.leave(one.books(), KEY, third);
+    one.release();
+    assert!(one.is_granted(again), "a member that has gone has no turn");
+    assert_eq!(one.in_flight(), 1);
 }

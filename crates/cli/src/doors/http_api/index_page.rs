@@ -1,4 +1,4 @@
 //! The page at `/`: what can be asked, for people.
 
-/// The page.
-pub(super) const TEXT: &str = "Tollgate answers whether a request is within its limits.\n";
+/// The page. It loads nothing and runs nothing.
+pub(super) const HTML: &str = include_str!("index.html");

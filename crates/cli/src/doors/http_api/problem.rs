@@ -1,7 +1,7 @@
 //! Errors of the HTTP endpoint as problem details (RFC 9457), which name the member of the request that is wrong.
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::json;
@@ -16,17 +16,55 @@ pub(super) struct Problem {
     detail: String,
     /// Where in the body it is, as a JSON pointer (RFC 6901).
     pointer: Option<String>,
+    /// The methods that the path has.
+    allow: Option<&'static str>,
 }
 
 impl Problem {
     /// A problem with this status.
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), pointer: None }
+        Self { status, detail: detail.into(), pointer: None, allow: None }
     }
 
     /// A request without a token that is right.
     pub(super) fn unauthorized(detail: &str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, detail)
+    }
+
+    /// A method that the path does not have.
+    pub(super) fn method(allow: &'static str) -> Self {
+        let detail = format!("this path has the method {allow}");
+        Self { allow: Some(allow), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    }
+
+    /// No decision, because something makes none now. It is neither a grant nor a refusal.
+    pub(super) fn undetermined(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+    }
+
+    /// With another status.
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
+    /// With its place in the body.
+    pub(super) fn at(self, pointer: String) -> Self {
+        Self { pointer: Some(pointer), ..self }
+    }
+
+    /// The status.
+    pub(super) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    #[cfg(test)]
+    pub(super) fn pointer(&self) -> Option<&str> {
+        self.pointer.as_deref()
+    }
+
+    #[cfg(test)]
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
     }
 
     /// The response.
@@ -46,8 +84,12 @@ impl Problem {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.extend(self.allow.map(|allow| (ALLOW, HeaderValue::from_static(allow))));
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"tollgate\""));
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
     }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use tollgate::Verdict;
+
 use super::arguments::{Arguments, Refusal};
 use super::dispatch::Done;
-use super::replies::{write_status, write_verdict};
+use super::replies::{count, write_status, write_verdict};
 use super::reservation_commands::TTL_MAX;
 use super::selection::{By, Selected};
 use super::session::Session;
@@ -47,17 +49,24 @@ impl Session {
         let limiter = &self.shared.limiter;
         if options.up_to {
             let verdict = limiter.charge_up_to(&hit).await.map_err(Refusal::invalid)?;
-            return write_verdict(&mut self.reply(), &verdict, None);
+            return self.write_decision(&verdict, None);
         }
         let Some(seconds) = options.receipt else {
             let verdict = limiter.charge(&[hit]).await.map_err(Refusal::invalid)?;
-            return write_verdict(&mut self.reply(), &verdict, None);
+            return self.write_decision(&verdict, None);
         };
         // A receipt that others can name is a reservation whose cost is final.
         let reserved = limiter.reserve(&[hit], Duration::from_secs(seconds)).await;
         let (verdict, receipt) = reserved.map_err(Refusal::invalid)?;
         let receipt = receipt.map(|receipt| receipt.into_id().to_string());
-        write_verdict(&mut self.reply(), &verdict, Some(("receipt", receipt)))
+        self.write_decision(&verdict, Some(("receipt", receipt)))
+    }
+
+    /// Replies with what a charge decided, and counts it. An error is counted where it is written.
+    pub(super) fn write_decision(&mut self, verdict: &Verdict, id: Option<(&str, Option<String>)>) -> Done {
+        write_verdict(&mut self.reply(), verdict, id)?;
+        count(&self.shared.endpoint, verdict);
+        Ok(())
     }
 
     pub(super) async fn peek(&mut self, mut arguments: Arguments<'_>) -> Done {

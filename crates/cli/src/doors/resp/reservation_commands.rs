@@ -6,7 +6,7 @@ use tollgate::{ClosedReservation, ReservationError, ReservationId};
 
 use super::arguments::{Arguments, Refusal};
 use super::dispatch::Done;
-use super::replies::{number, write_verdict};
+use super::replies::number;
 use super::selection::Selected;
 use super::session::Session;
 
@@ -33,7 +33,7 @@ impl Session {
         let reserved = self.shared.limiter.reserve(&[hit], within).await;
         let (verdict, reservation) = reserved.map_err(Refusal::invalid)?;
         let id = reservation.map(|reservation| reservation.into_id().to_string());
-        write_verdict(&mut self.reply(), &verdict, Some(("reservation", id)))
+        self.write_decision(&verdict, Some(("reservation", id)))
     }
 
     pub(super) async fn commit(&mut self, mut arguments: Arguments<'_>) -> Done {

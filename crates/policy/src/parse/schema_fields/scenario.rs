@@ -28,6 +28,7 @@ pub(crate) const STEP: &[Field] = &[
     field("from", FieldType::Text(NAME_CHARS_MAX), "The address that it comes from."),
     field("tier", FieldType::Text(NAME_CHARS_MAX), "The tier, in place of the policy's own source."),
     field("times", FieldType::Whole(1), "How often at this instant."),
+    field("takes", FieldType::Duration, "How long each request is in progress once it is admitted."),
     field("expect", FieldType::Other("expect"), "What has to be answered."),
 ];
 
@@ -41,6 +42,7 @@ pub(crate) const EXPECT: &[Field] = &[
     field("refused", FieldType::Whole(0), "How many are refused."),
     field("remaining", FieldType::Whole(0), "What the last answer says remains."),
     field("retry_after", FieldType::Duration, "When the last answer says to come back."),
+    field("waited", FieldType::Duration, "How long the last one waited for its turn."),
     field("by", FieldType::Text(NAME_CHARS_MAX), "Which limit refused the last one."),
 ];
 
