@@ -37,9 +37,7 @@ impl Rejected {
             | Self::Late(_)
             | Self::TooLarge
             | Self::HeadTooLarge
-            | Self::Void => {
-                Outcome::Ignored
-            }
+            | Self::Void => Outcome::Ignored,
         }
     }
 
