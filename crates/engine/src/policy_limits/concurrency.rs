@@ -151,11 +151,7 @@ impl PolicyLimits {
     }
 
     /// Its schedule is in the store, unless the limit is of this process by its scope. Members that take turns do so in one process.
-    pub(super) fn queue_of(
-        &self,
-        limit: &PolicyLimit,
-        quota: tollgate_algorithms::Quota,
-    ) -> tollgate::LeakyQueue {
+    pub(super) fn queue_of(&self, limit: &PolicyLimit, quota: tollgate_algorithms::Quota) -> LeakyQueue {
         #[cfg(feature = "redis")]
         if limit.scope != model::Scope::Local && limit.fair_by.is_empty() {
             let fails = super::store_fails(limit);

@@ -32,9 +32,12 @@ impl Rejected {
             Self::Upstream(UpstreamError::Connect(_) | UpstreamError::Broken(_) | UpstreamError::Ended)
             | Self::Late(DeadlineKind::Connect | DeadlineKind::Response) => Outcome::Dropped,
             Self::Late(DeadlineKind::Total) if !has_max_hold => Outcome::Dropped,
-            Self::Answer(_) | Self::Upstream(_) | Self::Late(_) | Self::TooLarge | Self::HeadTooLarge => {
-                Outcome::Ignored
-            }
+            Self::Answer(_)
+            | Self::Upstream(_)
+            | Self::Late(_)
+            | Self::TooLarge
+            | Self::HeadTooLarge
+            | Self::Void => Outcome::Ignored,
         }
     }
 
