@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("xtask", &["tollgate-testing"], &[]),
     ("counts", &["governor", "tollgate", "tollgate-algorithms"], &[]),
     ("gateway", GATEWAY, &[]),
+    ("inflight", &["dashmap", "tokio", "tollgate"], &[]),
     ("memory", MEMORY, &[]),
     ("policy", &["http", "matchit", "tollgate-http", "tollgate-policy"], &[]),
     ("redis-bench", &["rustix", "tokio", "tollgate-algorithms", "tollgate-redis", "tollgate-testing"], &[]),
@@ -41,7 +42,15 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     (
         "tollgate-cli",
         SERVER,
-        &["futures-util", "jsonschema", "rcgen", "tokio-tungstenite", "tollgate-testing", "tollgate-twins"],
+        &[
+            "futures-util",
+            "jsonschema",
+            "rcgen",
+            "tokio-tungstenite",
+            "tollgate-testing",
+            "tollgate-twins",
+            "tower",
+        ],
     ),
     ("tollgate-envoy", ENVOY, &["tollgate-testing"]),
     (
