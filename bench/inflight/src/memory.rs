@@ -1,5 +1,8 @@
 //! Counts what is allocated.
-#![expect(unsafe_code, reason = "an allocator is unsafe to implement; this one passes everything on to the system's")]
+#![expect(
+    unsafe_code,
+    reason = "an allocator is unsafe to implement; this one passes everything on to the system's"
+)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -73,7 +73,11 @@ pub(crate) fn keyed() -> Result<(), Box<dyn std::error::Error>> {
     let of_ours = counted as f64 / KEYS as f64;
     println!("### Keyed: acquire and release, 100,000 keys, one thread\n");
     println!("| | time | ratio | bytes per key | of theirs |\n|---|---|---|---|---|");
-    println!("| tollgate | {ours:.1} ns | {:.2} | {of_ours:.1} | {:.2} |", ours / theirs, of_ours / of_theirs);
+    println!(
+        "| tollgate | {ours:.1} ns | {:.2} | {of_ours:.1} | {:.2} |",
+        ours / theirs,
+        of_ours / of_theirs
+    );
     println!("| DashMap of tokio Semaphores | {theirs:.1} ns | 1.00 | {of_theirs:.1} | 1.00 |\n");
     Ok(())
 }

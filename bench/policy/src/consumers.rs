@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use tollgate_policy::consumers::{Consumers, LoaderLimits, Loader};
+use tollgate_policy::consumers::{Consumers, Loader, LoaderLimits};
 
 const CONSUMERS: u32 = 1_000_000;
 /// Lines are fed in chunks of about this size, as a file is read.

@@ -1,7 +1,7 @@
 //! Our limits, and our calls for the plain client. Our own client is in `store.rs`.
 
 use tollgate_algorithms::{Limit, LimitError, Micros, Mode};
-use tollgate_redis::{Command, Call, Hit, KeyName, Naming, StateKind};
+use tollgate_redis::{Call, Command, Hit, KeyName, Naming, StateKind};
 
 use crate::keys::client;
 use crate::limits::{BURST, DAY, WEEK};

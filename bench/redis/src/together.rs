@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use tollgate_algorithms::{Limit, Mode};
-use tollgate_redis::{Command, Call, Hit, TOGETHER_MAX};
+use tollgate_redis::{Call, Command, Hit, TOGETHER_MAX};
 
 use crate::figures::{Counted, Figures, Meter};
 use crate::keys::{Keys, client};
