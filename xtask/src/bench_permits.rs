@@ -28,8 +28,11 @@ const RATE: &str =
 const REQUEST: &[u8] = b"GET /work HTTP/1.1\r\nHost: a\r\nX-API-Key: user-42\r\n\r\n";
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// What is compared: its name, one more limit of the policy, and one more variable.
-const CASES: [(&str, &str, &[(&str, &str)]); 4] = [
+/// A name, one more limit of the policy, and one more variable of the environment.
+type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// What is compared.
+const CASES: [Case; 4] = [
     ("one rate limit", "", &[]),
     (
         "and `concurrency`",
