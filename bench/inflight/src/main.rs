@@ -3,6 +3,7 @@
 mod memory;
 mod permits;
 mod queues;
+mod stopwatch;
 
 /// Prints the tables.
 fn main() -> Result<(), Box<dyn std::error::Error>> {

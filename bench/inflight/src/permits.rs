@@ -2,13 +2,13 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
 
 use dashmap::DashMap;
 use tokio::sync::Semaphore;
 use tollgate::Limiter;
 
 use crate::memory::allocated;
+use crate::stopwatch;
 
 const ROUNDS: usize = 9;
 const OPERATIONS: usize = 1_000_000;
@@ -17,7 +17,7 @@ const KEYS: usize = 100_000;
 /// The medians of some rounds of both, one after the other, in nanoseconds for one operation.
 fn nanos(mut ours: impl FnMut(usize), mut theirs: impl FnMut(usize)) -> (f64, f64) {
     let time = |round: &mut dyn FnMut(usize)| {
-        let start = Instant::now();
+        let start = stopwatch::start();
         (0..OPERATIONS).for_each(round);
         start.elapsed().as_secs_f64() * 1e9 / OPERATIONS as f64
     };

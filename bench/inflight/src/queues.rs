@@ -3,11 +3,12 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Wake, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tollgate::{Clock, Departure, Limiter, Micros, QueueError, Quota};
 
 use crate::memory::allocated;
+use crate::stopwatch;
 
 const WAITERS_OF_A_KEY: usize = 10;
 
@@ -65,7 +66,7 @@ fn measured(waiters: usize) -> Result<(f64, f64), Box<dyn std::error::Error>> {
     }
     let bytes = (allocated() - before) as f64 / waiters as f64;
     let (mut left, mut ready) = (0, Vec::with_capacity(2 * waiters));
-    let start = Instant::now();
+    let start = stopwatch::start();
     for _ in 0..WAITERS_OF_A_KEY {
         clock.advance(Duration::from(interval));
         // Who leaves wakes the next.
