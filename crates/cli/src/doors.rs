@@ -1,7 +1,7 @@
 //! The listeners for requests, one module per protocol, and what the endpoints among them have in common.
 //!
 //! The gateway forwards requests, and has workers of its own. An *endpoint* answers clients that ask for decisions; endpoints share
-//! a runtime, an accept loop ([`listener`]), and the check of who may ask ([`access`]).
+//! a runtime, an accept loop (`listener`), and the check of who may ask (`access`).
 
 pub(crate) mod access;
 pub mod endpoints;

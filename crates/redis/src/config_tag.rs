@@ -15,7 +15,7 @@ const BITS: u32 = 24;
 /// What stands in each state after its first byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConfigTag {
-    /// The [mark](Era::mark_of) of the numbers that it was charged by last. Of a debt it is the count that drains.
+    /// The [mark](ConfigTag::mark_of) of the numbers that it was charged by last. Of a debt it is the count that drains.
     pub mark: u64,
     /// Since when there have been no others, in [steps](STEP), rounded down: receipts from before are void.
     pub since: u64,

@@ -1,6 +1,6 @@
 //! Encodes and decodes states as the bytes that are stored in Redis.
 //!
-//! The first byte is the layout (3, in the upper half) and the [kind](StateKind). Then come the [mark](crate::Era) of the numbers
+//! The first byte is the layout (3, in the upper half) and the [kind](StateKind). Then come the [mark](crate::ConfigTag) of the numbers
 //! it was last charged by, and since when there were no others. Numbers are big-endian.
 
 use tollgate_algorithms::algorithm::list::{Entry, List};

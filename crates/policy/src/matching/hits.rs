@@ -101,7 +101,7 @@ impl Hits {
         self.list.keys.get(*start as usize..*end as usize)
     }
 
-    /// The key of the client's address on the limit of a charge to a [claimed](Whose::Claimed) identity: that of a client who
+    /// The key of the client's address on the limit of a charge to a [claimed](KeyTrust::Claimed) identity: that of a client who
     /// sends no identity. `None` for all other charges.
     #[must_use]
     pub fn address_key(&self, charge: &Charge) -> Option<&[u8]> {
