@@ -17,7 +17,7 @@ pub const COOKIES_MAX: usize = 16_384;
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::COOKIE};
-/// use tollgate_http::{cookie, found::Found};
+/// use tollgate_http::{cookie, found::Lookup};
 /// let mut headers = HeaderMap::new();
 /// headers.insert(COOKIE, HeaderValue::from_static("theme=dark; session=\"abc\""));
 /// assert_eq!(cookie::find(&headers, "session"), Lookup::One(b"abc"));

@@ -10,7 +10,7 @@ use crate::found::{Lookup, trimmed};
 ///
 /// ```
 /// use http::{HeaderMap, HeaderName, HeaderValue};
-/// use tollgate_http::{found::Found, header};
+/// use tollgate_http::{found::Lookup, header};
 /// let name = HeaderName::from_static("x-api-key");
 /// let mut headers = HeaderMap::new();
 /// headers.append(&name, HeaderValue::from_static(" abc "));

@@ -26,7 +26,7 @@ pub enum Semicolons {
 /// into the buffer, which is overwritten; one without is borrowed from the query.
 ///
 /// ```
-/// use tollgate_http::{found::Found, query};
+/// use tollgate_http::{found::Lookup, query};
 /// let mut buffer = Vec::new();
 /// assert_eq!(query::find("page=2&api%5Fkey=a%2Bb", "api_key", &mut buffer), Lookup::One(b"a+b"));
 /// assert_eq!(query::find("key=a&k%65y=b", "key", &mut buffer), Lookup::Repeated);
@@ -38,7 +38,7 @@ pub fn find<'a>(query: &'a str, name: &str, buffer: &'a mut Vec<u8>) -> Lookup<'
 /// As [`find`], where a `;` means what the upstream takes it for.
 ///
 /// ```
-/// use tollgate_http::{found::Found, query::{find_as, Semicolons}};
+/// use tollgate_http::{found::Lookup, query::{find_as, Semicolons}};
 /// let found = |semicolons| match find_as(semicolons, "a=1;key=2&b=3", "key", &mut Vec::new()) {
 ///     Lookup::One(value) => Some(value == b"2"),
 ///     _ => None,
