@@ -23,12 +23,13 @@ fn a_server_that_evicts_any_key_is_a_fault() {
 }
 
 #[test]
-fn a_node_of_a_cluster_is_told_to_be_not_supported_yet() {
+fn a_node_of_a_cluster_is_a_fault_unless_the_address_says_so() {
     let (port, bus) = (free_port().to_string(), free_port().to_string());
     let server = redis(&["--port", &port, "--cluster-enabled", "yes", "--cluster-port", &bus]);
     let report = examine(&url(&server));
-    report.assert_fault("role", &["Redis Cluster is not supported yet", "cluster-enabled no"]);
-    report.assert("decisions", "fault", &["Cluster is not supported yet"]);
+    report
+        .assert_fault("role", &["serves only a part of the keys", "write `redis+cluster://host,host,host`"]);
+    report.assert("decisions", "fault", &["redis+cluster://"]);
 }
 
 /// Its own slots it serves; and it may not be asked whether it is in a cluster.
@@ -49,11 +50,11 @@ fn a_node_of_a_cluster_that_serves_half_of_the_slots_is_found_by_what_it_says_of
     tell(first, "ACL SETUSER gate on >hunter2 ~tg3:* +@all -info");
     let report = examine(&format!("{}?user=gate&pass=hunter2", url(first)));
     report.assert("role", "not_known", &[]);
-    report.assert_fault("decisions", &["MOVED", "Redis Cluster is not supported yet"]);
+    report.assert_fault("decisions", &["MOVED", "redis+cluster://"]);
 }
 
 #[test]
-fn a_sentinel_is_told_to_be_not_supported_yet_and_nothing_else_is_said_of_it() {
+fn a_sentinel_is_a_fault_unless_the_address_says_so_and_nothing_else_is_said_of_it() {
     let port = free_port();
     let _sentinel = own(Make::Redis7, port, |command| {
         let folder = command.get_current_dir().expect("it has a folder").to_owned();
@@ -62,7 +63,7 @@ fn a_sentinel_is_told_to_be_not_supported_yet_and_nothing_else_is_said_of_it() {
         command.args(["sentinel.conf", "--sentinel"]);
     });
     let report = examine(&format!("redis://127.0.0.1:{port}"));
-    report.assert_fault("role", &["Sentinel is not supported yet", "name the primary"]);
+    report.assert_fault("role", &["this is a Sentinel", "write `redis+sentinel://host,host,host/name`"]);
     assert_eq!((report.of("fault").len(), report.of("good").len()), (1, 2), "{report:?}");
 }
 
