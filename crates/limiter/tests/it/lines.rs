@@ -47,6 +47,11 @@ impl Subscriber for Lines {
 /// What is told on this thread while something runs.
 pub(crate) fn events(run: impl FnOnce()) -> Vec<String> {
     let lines = Lines::default();
-    tracing::subscriber::with_default(lines.clone(), run);
+    tracing::subscriber::with_default(lines.clone(), || {
+        // A thread without a subscriber may have met an event for the first time while this one began to listen: then it would be
+        // taken for one that nobody wants.
+        tracing::callsite::rebuild_interest_cache();
+        run();
+    });
     lines.0.lock().expect("nobody panics with it").clone()
 }
