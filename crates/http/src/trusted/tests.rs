@@ -150,7 +150,7 @@ fn a_number_of_hops_is_counted_from_the_right() {
         ("10.0.0.1", &["for=203.0.113.9, for=b\""], "10.0.0.1", AddressSource::CountedBadHop { hop: 1 }),
     ];
     check(&two(ForwardHeader::Forwarded), "forwarded", table);
-    assert!(TrustedProxies::hops(0, ForwardHeader::Forwarded).unwrap_err().contains("trust nobody"));
+    assert!(TrustedProxies::hops(0, ForwardHeader::Forwarded).unwrap_err().contains("trust none"));
 }
 
 #[test]

@@ -43,15 +43,12 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "a key twice",
         "consumer,key_sha256\nx,{a}\ny,{b}\nzz,{A}\n",
-        &["line 4, column 4: The same key stands on line 2 already"],
+        &["line 4, column 4: Line 2 has the same key"],
     ),
     (
         "a key three times",
         "key_sha256,consumer\n{a},x\n{a},x\n{a},x\n",
-        &[
-            "line 3, column 1: The same key stands on line 2",
-            "line 4, column 1: The same key stands on line 3",
-        ],
+        &["line 3, column 1: Line 2 has the same key", "line 4, column 1: Line 3 has the same key"],
     ),
     (
         "half a hash twice",

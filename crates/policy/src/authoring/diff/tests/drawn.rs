@@ -62,7 +62,7 @@ fn code_owners_have_a_line_for_each_file_and_set_of_owners() {
     let expected = "\
 t.yaml  @tag sec         # t
 t.yaml  @new \"old team\"  # GET /own
-# t.yaml: nobody owns GET /nobodys
+# t.yaml: no owner: GET /nobodys
 t.yaml  @root            # a|b
 ";
     assert_eq!(between(BEFORE, AFTER).codeowners(), expected);

@@ -326,7 +326,7 @@ fn waits_of_hours() {
         ("algorithm: fixed_window, limit: 5, window: calendar day", ""),
     ];
     for (text, said) in table {
-        let said = format!("5 note long-wait: whoever has used up `x` {said}");
+        let said = format!("5 note long-wait: a client that has exhausted `x` {said}");
         let expected: &[&str] = if said.ends_with("` ") { &[] } else { &[&said] };
         check("long-wait", &[("", &format!("      - {{ name: x, {text} }}\n"), expected)]);
     }
