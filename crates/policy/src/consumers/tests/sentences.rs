@@ -53,7 +53,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "half a hash twice",
         "key_sha256,consumer\n{a},x\n{half},y\n",
-        &["line 3, column 1: The first half of this hash stands on line 2"],
+        &["line 3, column 1: Line 2 has a hash with the same first half"],
     ),
     (
         "two tiers",
