@@ -2,11 +2,11 @@
 #![cfg(feature = "tracing")]
 
 use std::fmt::{self, Write as _};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 /// Writes down every event as a line.
 #[derive(Clone, Default)]
@@ -46,10 +46,12 @@ impl Subscriber for Lines {
 
 /// What is told on this thread while something runs.
 pub(crate) fn events(run: impl FnOnce()) -> Vec<String> {
+    // While there is one subscriber only, an event that a thread without it meets first is taken for one that nobody wants.
+    static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Lines::default()));
+    LazyLock::force(&ANOTHER);
     let lines = Lines::default();
     tracing::subscriber::with_default(lines.clone(), || {
-        // A thread without a subscriber may have met an event for the first time while this one began to listen: then it would be
-        // taken for one that nobody wants.
+        // That may have happened before, too.
         tracing::callsite::rebuild_interest_cache();
         run();
     });
