@@ -6,7 +6,7 @@ use tollgate_algorithms::{Limit, Micros, Mode};
 use tollgate_redis::{Command, Hit, Name, Naming, Reply, Settings, Store, StoreError};
 
 /// How long anything is waited for before it has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs something in a runtime of its own.
 pub(crate) fn run<R>(what: impl Future<Output = R>) -> R {
