@@ -94,7 +94,7 @@ static PROBE: LazyLock<Script> = LazyLock::new(|| Script {
     digest: "5d19e25827e8556e84feacc3b801c72f593d6b21".into(),
 });
 
-/// So many keys are tried to find one in a slot of a node. A node with fewer than one slot in a thousand may have none: its
+/// Maximum number of keys tried to find one in a slot of a node. A node with fewer than one slot in a thousand may have none: its
 /// breaker then closes with the first call that it serves.
 const OWN_KEYS_TRIED_MAX: u32 = 10_000;
 

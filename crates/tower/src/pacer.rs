@@ -15,7 +15,7 @@ use crate::body::{RequestHold, ResponseBody};
 
 /// Lets each request wait until its server will take it, by what earlier responses said: see [`Pacer`]. For clients, such as those of hyper.
 ///
-/// Servers are told apart by the scheme and the authority of a request's URI, or else by its `Host`; with
+/// A server is identified by the scheme and the authority of a request's URI, or else by its `Host`; with
 /// [`for_origin`](Self::for_origin), all requests go to one. What a server learns of a request is not changed.
 ///
 /// ```

@@ -11,7 +11,7 @@ use super::headers::{Item, Seen};
 
 /// A server may name so many policies. What it names besides counts as one more.
 pub(crate) const POLICIES_MAX: usize = 16;
-/// So many answers are told apart. Of more, the two oldest count as one, with the lower number and the later time.
+/// Maximum number of responses kept. Beyond it, the two oldest are merged: the lower number, the later time.
 const ANSWERS_MAX: usize = 32;
 /// A 429 that does not say for how long counts as this.
 const BLOCKED: Micros = Micros::SECOND;
